@@ -137,7 +137,7 @@ def train_case(strategy, model: str, case: tuple, until: int) -> dict[str, np.nd
     else:
         sets["train.encoder_learning_rate"] = rate / 2
     recipe = load_recipe(f"{model}.toml", [f"{key}={value}" for key, value in sets.items()])
-    module = task(MODELS[model]).part("train")
+    module = task(MODELS[model]).training()
 
     def sgd(learning_rate, *_, global_clipnorm=None, **__):
         return keras.optimizers.SGD(

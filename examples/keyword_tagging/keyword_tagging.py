@@ -3,8 +3,8 @@ outside the package.
 
     python examples/keyword_tagging/keyword_tagging.py FOLDER
 
-trains, exports, verifies, and tags a sentence. `tfsum.tasks` lists the parts of a task, here
-functions of one module.
+trains, exports, verifies, and tags a sentence. `tfsum.tasks.task.Task` lists the parts of a task,
+here functions of one module.
 """
 
 import pathlib
@@ -25,7 +25,8 @@ from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
-from tfsum.tasks import register, task
+from tfsum.tasks import register
+from tfsum.tasks.task import Task
 from tfsum.text.packing import pack
 from tfsum.text.word_piece import WordPiece
 from tfsum.training import run, settings
@@ -34,8 +35,7 @@ from tfsum.training.optimizer import Adam, WarmUp
 HERE = pathlib.Path(__file__).parent
 # for the model card
 WHAT, ANSWERS = "A keyword tagger for TensorFlow", "words with their probabilities"
-# kind of exports, CLI verb
-EXPORT_KIND, VERB = "keyword_tagging", None
+KIND = "keyword_tagging"  # of recipes and of exports
 # of an export that takes `text` alone
 requests, signatures, warmup = golden.requests, golden.signatures, golden.warmup
 # labels of tokens; 0 is padding's, so that a padded batch needs no mask beside it
@@ -236,14 +236,8 @@ def export_model(folder, destination, ops="core"):
     model = KeywordTagger(Bert.from_stored(stored))
     assign_weights.assign_head(model.classifier, HEAD, stored)
     module = TextTagger(model, WordPiece.from_file(source / "vocab.txt", ops=ops))
-    return saved_model.write_export(
-        task("keyword_tagging"),
-        module,
-        source,
-        destination,
-        settings,
-        {"ops": ops, "storage": "float32", "text": settings["text"]},
-    )
+    exported = {"kind": KIND, "ops": ops, "storage": "float32", "text": settings["text"]}
+    return saved_model.write_export(module, PARTS, PARTS, source, destination, settings, exported)
 
 
 # answers in JSON's types: `tfsum.verify` compares them with those of the day of export
@@ -264,8 +258,18 @@ class Tagger(ExportedModel):  # texts in, the (word, probability) pairs of each 
         return [[(word.decode(), float(probability)) for word, probability in row] for row in rows]
 
 
-make_run, load = TaggingRun, Tagger
-register("keyword_tagging", sys.modules[__name__])  # the one call that makes it a task
+make_run, PARTS = TaggingRun, sys.modules[__name__]
+TASK = Task(
+    name=KIND,
+    owns=owns,
+    export_kind=KIND,
+    settings=lambda: RecipeSettings,
+    training=lambda: PARTS,  # prepare_data, build_model and make_run
+    export=lambda: export_model,
+    golden=lambda: PARTS,  # signatures, requests, ask and warmup
+    exported_model=lambda: Tagger,
+)
+register(TASK)  # the one call that makes it a task
 
 
 def main(folder):

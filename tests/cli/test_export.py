@@ -87,15 +87,13 @@ def test_every_option_of_export_is_an_argument_of_a_function():
     options = vars(parse(words))
     assert take_search(options) == {}
     given = options.keys() - {"run", "parser", "model", "destination"}
-    assert given <= set(
-        inspect.signature(task("bert_sum_ext").part("export").export_model).parameters
-    )
+    assert given <= set(inspect.signature(task("bert_sum_ext").export()).parameters)
     every = (
         "--search beam --width 2 --length-penalty 1 --normalization length --max-length 5"
         " --max-source-length 7"
     )
     options = vars(parse(["export", "m", "d", *every.split()]))
-    export = task("transformer").part("export").export_model
+    export = task("transformer").export()
     assert take_search(options).keys() <= set(inspect.signature(export).parameters)
 
 

@@ -2,8 +2,8 @@
 the command line."""
 
 import ast
+import dataclasses
 import json
-import types
 
 import pytest
 
@@ -114,9 +114,9 @@ def test_what_it_has_not_is_told(folder, tmp_path, capsys, words, says):
 
 
 def test_its_name_is_taken():
-    assert task("keyword_tagging").module is keyword_tagging
+    assert task("keyword_tagging") is keyword_tagging.TASK
     with pytest.raises(Error, match="the task 'keyword_tagging' is registered already"):
-        register("keyword_tagging", types.ModuleType("another"))
+        register(dataclasses.replace(keyword_tagging.TASK, verb="tag"))
 
 
 def test_it_is_short():

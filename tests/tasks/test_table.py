@@ -1,13 +1,12 @@
 """The table of tasks: what each offers, how it is found, what is said where it is not."""
 
-import types
+import dataclasses
 
 import pytest
 
 from tfsum import tasks
 from tfsum.errors import Error, RecipeError
 from tfsum.tasks import (
-    PARTS,
     recipes,
     register,
     task,
@@ -15,73 +14,42 @@ from tfsum.tasks import (
     task_of_export,
     task_of_recipe,
 )
+from tfsum.tasks.task import Task
 
+WRITER = {
+    "settings",
+    "prepare",
+    "training",
+    "export",
+    "golden",
+    "evaluate",
+    "explain",
+    "exported_model",
+}
 # Task -> the parts that it has, beside those that it has not.
 HAVE = {
-    "bert_sum_ext": {
-        "settings",
-        "prepare",
-        "train",
-        "export",
-        "golden",
-        "card",
-        "evaluate",
-        "explain",
-        "load",
-    },
-    "bert_sum_abs": {
-        "settings",
-        "prepare",
-        "train",
-        "export",
-        "golden",
-        "card",
-        "evaluate",
-        "explain",
-        "load",
-    },
-    "transformer": {
-        "settings",
-        "prepare",
-        "train",
-        "export",
-        "golden",
-        "card",
-        "evaluate",
-        "explain",
-        "load",
-    },
-    "bert_classifier": {"settings", "train", "export", "golden", "card", "evaluate", "load"},
-    "bert_for_pretraining": {"settings", "prepare", "train"},
+    "bert_sum_ext": WRITER,
+    "bert_sum_abs": WRITER,
+    "transformer": WRITER,
+    "bert_classifier": WRITER - {"prepare", "explain"},
+    "bert_for_pretraining": {"settings", "prepare", "training"},
 }
-# What `tfsum.tasks` says that a part offers.
-OFFERS = {
-    "settings": ["RecipeSettings"],
-    "prepare": ["prepare"],
-    "train": ["prepare_data", "build_model", "make_run"],
-    "export": ["export_model"],
-    "golden": ["signatures", "requests", "ask", "warmup"],
-    "card": ["WHAT", "ANSWERS", "table"],
-    "evaluate": ["evaluate"],
-    "explain": ["explain_page"],
-    "load": ["load"],
-}
+PARTS = [field.name for field in dataclasses.fields(Task) if field.name in WRITER]
 
 
 @pytest.fixture(autouse=True)
 def own_table(monkeypatch):
     """What a test registers is forgotten after it."""
-    monkeypatch.setattr(tasks, "_MODULES", {name: tasks._MODULES[name] for name in HAVE})
+    monkeypatch.setattr(tasks, "_TASKS", {name: tasks._TASKS[name] for name in HAVE})
 
 
 @pytest.mark.parametrize("name", HAVE)
-def test_a_task_has_the_parts_it_claims_and_each_is_whole(name):
+def test_a_task_has_the_parts_it_claims_and_each_loads(name):
+    """That each is whole, mypy says of the built-in ones."""
     found = task(name)
-    assert {part for part in PARTS if found.has(part)} == HAVE[name]
-    for part in HAVE[name]:
-        missing = [offered for offered in OFFERS[part] if not hasattr(found.part(part), offered)]
-        assert not missing, f"{found.part(part).__name__} lacks {missing}"
-    assert found.has("load") == (found.module.EXPORT_KIND is not None)
+    assert {part for part in PARTS if getattr(found, part) is not None} == HAVE[name]
+    assert all(getattr(found, part)() for part in HAVE[name])
+    assert (found.exported_model is not None) == (found.export_kind is not None)
 
 
 @pytest.mark.parametrize(
@@ -128,60 +96,39 @@ def test_what_is_unknown_is_told_with_what_is_known():
         recipes.recipe_class("gist")
     with pytest.raises(RecipeError, match='model.kind="gist": expected "bert_sum_ext", '):
         recipes.train({"model": {"kind": "gist"}})
-    with pytest.raises(Error, match="no part 'explian'; known are settings, prepare, train"):
-        task("bert_sum_ext").has("explian")
-    register("made", made())
-    for name in ("bert_sum_ext", "made"):  # a folder that has such a file, and one module
-        with pytest.raises(Error, match="no part 'validation'; known are settings, prepare"):
-            task(name).part("validation")
 
 
 def test_a_part_that_a_task_lacks_is_a_clear_error():
-    with pytest.raises(
-        Error,
-        match=r"'bert_classifier' has no part 'explain' \(no function 'explain_page'\); tasks "
-        "that have it: bert_sum_ext, bert_sum_abs, transformer",
-    ):
-        task("bert_classifier").part("explain")
+    classifier = task("bert_classifier")
+    with pytest.raises(Error, match="'bert_classifier' has no part 'explain', which this needs"):
+        classifier.need(classifier.explain, "explain")
+    with pytest.raises(Error, match="'bert_classifier' has no part 'prepare'"):
+        recipes.prepare("a.jsonl", "records", "vocab.txt", "bert_classifier")
 
 
-def made(**offered):
-    module = types.ModuleType("made")
-    every = {"EXPORT_KIND": None, "VERB": None, "owns": lambda config: False}
-    vars(module).update(every, **offered)
-    return module
+def made(**parts):
+    return Task(**{"name": "made", "owns": lambda config: False, **parts})
 
 
-def test_one_module_may_be_a_task():
-    register("made", made(evaluate=len, owns=lambda config: config.get("model_type") == "made"))
-    found = task("made")
-    assert {part for part in PARTS if found.has(part)} == {"evaluate"} and found.part(
-        "evaluate"
-    ).evaluate is len
+def test_a_task_from_elsewhere_is_found():
+    register(made(owns=lambda config: config.get("model_type") == "made"))
     assert task_of_recipe("made").name == task_of_config({"model_type": "made"}).name == "made"
+    with pytest.raises(Error, match="the task 'made' has no part 'settings'"):
+        recipes.recipe_class("made")
 
 
 def test_a_head_s_task_goes_before_the_encoder_s():
     register(
-        "made",
-        made(EXPORT_KIND="made", owns=lambda config: config.get("architectures") == ["Made"]),
+        made(export_kind="made", owns=lambda config: config.get("architectures") == ["Made"]),
     )
     assert task_of_config({"model_type": "bert", "architectures": ["Made"]}).name == "made"
     assert task_of_config({"model_type": "bert"}).name == "bert_for_pretraining"
 
 
-def test_a_name_belongs_to_one_module():
-    register("bert_sum_ext", "tfsum.tasks.bert_sum_ext")
-    module = made()
-    register("made", module)
-    register("made", module)
-    with pytest.raises(
-        Error, match="the task 'made' is registered already, by <module 'made'>; take another name"
-    ):
-        register("made", made())
-
-
-def test_a_module_that_is_no_task_is_named():
-    register("math", "math")
-    with pytest.raises(Error, match=r"the task 'math' \(math\) lacks EXPORT_KIND, VERB, owns"):
-        tasks.tasks()
+def test_a_name_belongs_to_one_task():
+    register(task("bert_sum_ext"))
+    one = made()
+    register(one)
+    register(one)
+    with pytest.raises(Error, match="the task 'made' is registered already; take another name"):
+        register(made())

@@ -49,7 +49,7 @@ def load(arguments: argparse.Namespace) -> Iterator[Callable]:
         else:
             model = tfsum.load(arguments.model, compute=arguments.compute)
 
-        verb = task_of(model.path, model.description).module.VERB
+        verb = task_of(model.path, model.description).verb
         if verb != "summarize":
             raise Error(
                 f"{arguments.model}: is a {model.description['kind']}, which writes no summary; use"

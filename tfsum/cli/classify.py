@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tfsum.tasks.load import open_model, task_of
 
     with open_model(arguments.model) as classify:
-        verb = task_of(classify.path, classify.description).module.VERB
+        verb = task_of(classify.path, classify.description).verb
         if verb != "classify":
             raise Error(
                 f"{arguments.model}: is {classify.description['kind']}, no classifier; use"

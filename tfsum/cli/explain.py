@@ -80,12 +80,12 @@ def run(arguments: argparse.Namespace) -> int:
     from tfsum.visualization.html_page import write_page
 
     task = task_of(model.path, model.description)
-    if not task.has("explain"):
+    if task.explain is None:
         raise Error(
-            f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected an extractive or "
+            f"{model.path}: its kind is {task.export_kind!r}; expected an extractive or "
             "abstractive model"
         )
-    explain_page = task.part("explain").explain_page
+    explain_page = task.explain()
     title = "standard input" if name == "-" else pathlib.Path(name).name
     options = selection_options(arguments, explain_page)
     page = explain_page(model, document.text, title, **options)

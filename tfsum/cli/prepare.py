@@ -202,7 +202,8 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
 
     if vocabulary.startswith(PACKAGE):
         vocabulary = str(local_folder(vocabulary))
-    parameters = inspect.signature(task(name).part("prepare").prepare).parameters
+    found = task(name)
+    parameters = inspect.signature(found.need(found.prepare, "prepare")).parameters
     if "columns" in parameters:
         columns = [field for field in ("id", "text", "summary") if field in options]
         options["columns"] = {field: options.pop(field) for field in columns} or None

@@ -1,13 +1,13 @@
 """Records golden answers at export, and repeats their requests to verify a model.
 
-The `golden.py` of a task has the functions `signatures`, `requests`, `warmup` and `ask`
-(`tfsum.tasks`). A task whose exports take only `text` can import the first three from here.
+The `golden.py` of a task is a `Golden`. A task whose exports take only `text` can import all of its
+functions but `ask` from here.
 """
 
 import pathlib
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -44,7 +44,35 @@ TEXTS = (
     ),
 )
 
+
+class Asked(Protocol):
+    """An opened model."""
+
+    def call(self, signature: str, inputs: dict[str, Any]) -> dict[str, np.ndarray]:
+        """Calls a signature."""
+
+
 Ask = Callable[[Any, list[dict]], list[dict]]
+"""Asks an `Asked` model some requests, and returns its answers in types of JSON."""
+
+
+class Golden(Protocol):
+    """The requests of a task that verify and warm up its exports.
+
+    If a search finds parts of an answer, `SEARCHED` has their names, the text first.
+    """
+
+    def signatures(self, description: dict) -> dict[str, dict[str, str]]:
+        """Lists the types of the inputs, by signature and input."""
+
+    def requests(self, description: dict) -> list[dict]:
+        """Makes the golden requests."""
+
+    def ask(self, model: Any, requests: list[dict]) -> list[dict]:
+        """Asks a model; floats of its answers are compared within a tolerance."""
+
+    def warmup(self, description: dict, texts: list[str]) -> list[tuple[str, dict]]:
+        """Makes the warm-up requests of some texts: pairs (signature, inputs)."""
 
 
 def signatures(description: dict) -> dict[str, dict[str, str]]:
@@ -148,14 +176,14 @@ def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] =
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": answers}
 
 
-def check_answers(folder: pathlib.Path, description: dict, part: Any, model: Any) -> float:
+def check_answers(folder: pathlib.Path, description: dict, part: Golden, model: Asked) -> float:
     """Checks the signatures of an export, and repeats its golden requests.
 
     Args:
         folder: Folder `.../NAME/VERSION`.
         description: Content of its assets.extra/tfsum.json.
-        part: Module `golden` of its task.
-        model: The opened model, which has a method `call`.
+        part: Part of its task.
+        model: The opened model.
 
     Returns:
         The largest difference of a score.
@@ -167,10 +195,10 @@ def check_answers(folder: pathlib.Path, description: dict, part: Any, model: Any
         >>> from tfsum.inference.exported_model import open_model
         >>> from tfsum.inference.saved_model import read_description
         >>> from tfsum.inference.shipped import shipped_model
-        >>> from tfsum.tasks import task
+        >>> from tfsum.tasks.bert_sum_ext import golden
         >>> folder, description = shipped_model(), read_description(shipped_model())
         >>> model = open_model(folder, description)
-        >>> check_answers(folder, description, task("bert_sum_ext").part("golden"), model) < 1e-3
+        >>> check_answers(folder, description, golden, model) < 1e-3
         True
     """
     definitions = read_definitions(folder)

@@ -2,7 +2,7 @@
 
 import math
 import pathlib
-from typing import Any
+from typing import Any, Protocol
 
 from tfsum.atomic_files import write_atomically
 
@@ -29,8 +29,23 @@ CARD = """# {name}
 NOT_STATED = "Not stated in the model folder."
 
 
+class Card(Protocol):
+    """A task's part of a model card."""
+
+    WHAT: str
+    ANSWERS: str
+
+    def table(self, description: dict, weights: int) -> str:
+        """Returns the rows of the card's table.
+
+        Args:
+            description: Content of assets.extra/tfsum.json.
+            weights: Number of stored weights.
+        """
+
+
 def write_card(
-    destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Any
+    destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Card
 ) -> None:
     """Writes the card of an export, unless it exists.
 
@@ -40,17 +55,17 @@ def write_card(
         destination: Version folder; the card is written beside it.
         description: Content of assets.extra/tfsum.json.
         source: Model folder.
-        task_card: Module `card` of the model's task.
+        task_card: Part of the model's task.
 
     Example:
         >>> import tempfile
         >>> from tfsum.inference.saved_model import read_description
         >>> from tfsum.inference.shipped import shipped_model
-        >>> from tfsum.tasks import task
+        >>> from tfsum.tasks.bert_sum_ext import card
         >>> description = read_description(shipped_model())
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder)
-        ...     write_card(path / "1", description, path, task("bert_sum_ext").part("card"))
+        ...     write_card(path / "1", description, path, card)
         ...     (path / "README.md").is_file()
         True
     """
@@ -62,13 +77,13 @@ def write_card(
         )
 
 
-def text(name: str, description: dict, task_card: Any) -> str:
+def text(name: str, description: dict, task_card: Card) -> str:
     """Renders the card of a description.
 
     Args:
         name: Name of the model.
         description: Content of assets.extra/tfsum.json.
-        task_card: Module `card` of the model's task.
+        task_card: Part of the model's task.
 
     Returns:
         Markdown.
@@ -76,9 +91,9 @@ def text(name: str, description: dict, task_card: Any) -> str:
     Example:
         >>> from tfsum.inference.saved_model import read_description
         >>> from tfsum.inference.shipped import shipped_model
-        >>> from tfsum.tasks import task
+        >>> from tfsum.tasks.bert_sum_ext import card
         >>> description = read_description(shipped_model())
-        >>> text("news", description, task("bert_sum_ext").part("card")).splitlines()[0]
+        >>> text("news", description, card).splitlines()[0]
         '# news'
     """
     weights = sum(math.prod(shape) for _, shape in description["weights"].values())

@@ -7,8 +7,8 @@ import os
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import tensorflow as tf
 
@@ -16,7 +16,8 @@ import tfsum
 from tfsum.errors import ExportError
 from tfsum.export import golden
 from tfsum.export.compact_graph import compact_graph
-from tfsum.export.model_card import write_card
+from tfsum.export.model_card import Card, write_card
+from tfsum.export.stored_weights import StoredWeights
 from tfsum.export.verification import verify_export
 from tfsum.formats.piece_files import piece_file, read_pieces
 from tfsum.formats.text_settings import read_text_settings
@@ -29,9 +30,19 @@ FORMAT_VERSION = 1
 VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second if the target has its own
 
 
+class ExportedModule(Protocol):
+    """A `tf.Module` that can be exported."""
+
+    weights: StoredWeights
+
+    def signatures(self) -> dict[str, Callable]:
+        """Returns the functions of the SavedModel by their names."""
+
+
 def write_export(
-    task: Any,
-    module: Any,
+    module: ExportedModule,
+    golden_part: golden.Golden,
+    card: Card,
     source: pathlib.Path,
     destination: pathlib.Path,
     settings: dict,
@@ -40,13 +51,14 @@ def write_export(
     """Writes a module as a SavedModel with its assets, and verifies it before it gets its name.
 
     Args:
-        task: Task of the model, whose parts `golden` and `card` are called.
-        module: `tf.Module` with `signatures()` and the attribute `weights`, a `StoredWeights`.
+        module: Graph to be exported.
+        golden_part: Requests of the task that verify and warm up the export.
+        card: Part of the task in the model card.
         source: Model folder, whose vocabularies are copied.
         destination: Folder to write, `.../NAME/VERSION`.
         settings: Result of `read_settings`.
-        exported: Settings of the export for assets.extra/tfsum.json: `text`, `ops`, `storage` and
-            those of the task.
+        exported: Settings of the export for assets.extra/tfsum.json: `kind`, `ops`, `storage`,
+            `text` and those of the task.
 
     Returns:
         The destination.
@@ -60,8 +72,7 @@ def write_export(
         Traceback (most recent call last):
         tfsum.errors...
     """
-    golden_part = task.part("golden")
-    description = _describe(module, source, settings, {"kind": task.module.EXPORT_KIND, **exported})
+    description = _describe(module, source, settings, exported)
     with whole_or_nothing(destination) as part:
         tf.saved_model.save(module, str(part), signatures=module.signatures())
         compact_graph(part)
@@ -94,7 +105,7 @@ def write_export(
                     file.write(warmup_request(destination.parent.name, signature, inputs))
 
         verify_export(part, description, golden_part, loaded)
-        write_card(destination, description, source, task.part("card"))
+        write_card(destination, description, source, card)
     return destination
 
 
@@ -165,7 +176,7 @@ def read_settings(source: pathlib.Path) -> dict:
     return {**settings, "text": {**read_text_settings(source), **settings.get("text", {})}}
 
 
-def _describe(module: tf.Module, source: pathlib.Path, settings: dict, exported: dict) -> dict:
+def _describe(module: ExportedModule, source: pathlib.Path, settings: dict, exported: dict) -> dict:
     """The content of assets.extra/tfsum.json: settings of the model folder and of the export."""
     recipe = json.dumps(settings["recipe"], sort_keys=True) if "recipe" in settings else None
     return {

@@ -1,7 +1,6 @@
 """Verifies the signatures, operations, weights and golden answers of a SavedModel."""
 
 import pathlib
-from typing import Any
 
 import tensorflow as tf
 
@@ -27,15 +26,18 @@ class VerificationReport(dict):
 
 
 def verify_export(
-    folder: str | pathlib.Path, description: dict, task_golden: Any, model: Any = None
+    folder: str | pathlib.Path,
+    description: dict,
+    task_golden: golden.Golden,
+    model: golden.Asked | None = None,
 ) -> VerificationReport:
     """Checks the signatures, operations and weights of an export, and repeats its golden requests.
 
     Args:
         folder: Folder `.../NAME/VERSION`.
         description: Content of its assets.extra/tfsum.json.
-        task_golden: Module `golden` of its task.
-        model: The opened model, which has a method `call`; None opens it.
+        task_golden: Part of its task.
+        model: The opened model; None opens it.
 
     Returns:
         The report.

@@ -97,6 +97,3 @@ class Generator(ExportedModel):
             target_words,
             attention[:written, :read],
         )
-
-
-load = Generator

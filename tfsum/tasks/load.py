@@ -5,15 +5,17 @@ import contextlib
 import pathlib
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tfsum.data.readers import Corpus
 from tfsum.errors import ExportError
 from tfsum.formats.config_json import read_json
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.shipped import shipped_model
 from tfsum.tasks import Task, task_of_config, task_of_export, tasks
+
+if TYPE_CHECKING:
+    from tfsum.data.readers import Corpus
 
 SEARCH = ("strategy", "max_length", "max_source_length", "max_windows")
 """Options of an export, for `evaluate` of a model folder."""
@@ -57,13 +59,13 @@ def export_model(
     config = read_json(path)
     task = task_of_config(config)
     if task is None:
-        known = ", ".join(task.name for task in tasks() if task.has("export"))
+        known = ", ".join(task.name for task in tasks() if task.export)
         raise ExportError(
             f"{path}: model_type is {config.get('model_type')!r}, which is of none of the tasks"
             f" that export ({known})"
         )
 
-    if task.module.EXPORT_KIND is None:
+    if task.export_kind is None:
         what = ", ".join(config.get("architectures") or ["BertModel"])
         raise ExportError(
             f"{path}: is of an encoder alone ({what}), and tfsum exports models with the head of a"
@@ -71,7 +73,8 @@ def export_model(
             " that run"
         )
 
-    return task.call("export", folder, destination, options=options)
+    export = task.need(task.export, "export")
+    return task.call(export, folder, destination, options=options)
 
 
 def load(path: str | pathlib.Path | None = None, **options: Any) -> Any:
@@ -95,7 +98,8 @@ def load(path: str | pathlib.Path | None = None, **options: Any) -> Any:
         The bridge was closed on Monday.
     """
     folder = newest(shipped_model() if path is None else path)
-    return task_of(folder, read_description(folder)).part("load").load(folder, **options)
+    task = task_of(folder, read_description(folder))
+    return task.need(task.exported_model, "exported_model")(folder, **options)
 
 
 def task_of(folder: pathlib.Path, description: dict) -> Task:
@@ -110,7 +114,7 @@ def task_of(folder: pathlib.Path, description: dict) -> Task:
     """
     task = task_of_export(description)
     if task is None:
-        kinds = dict.fromkeys(task.module.EXPORT_KIND for task in tasks())
+        kinds = dict.fromkeys(task.export_kind for task in tasks())
         raise ExportError(
             f"{folder}: its kind is {description.get('kind')!r}; this tfsum knows"
             f" {', '.join(filter(None, kinds))}: take a newer tfsum, or fetch or export the model"
@@ -153,7 +157,7 @@ def open_model(
         yield load(export_model(path, destination, ops="text", **(search or {})))
 
 
-def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **options: Any) -> Any:
+def evaluate(model: ExportedModel | str | pathlib.Path, corpus: "Corpus", **options: Any) -> Any:
     """Measures a model on a corpus.
 
     Args:
@@ -185,7 +189,8 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **option
     search = {name: options.pop(name) for name in SEARCH if name in options}
     with open_model(model, search) as answer:
         task = task_of(answer.path, answer.description)
-        return task.call("evaluate", answer, corpus, options=options)
+        measure = task.need(task.evaluate, "evaluate")
+        return task.call(measure, answer, corpus, options=options)
 
 
 def verify(path: str | pathlib.Path) -> dict[str, Any]:
@@ -210,4 +215,5 @@ def verify(path: str | pathlib.Path) -> dict[str, Any]:
 
     folder = newest(path)
     description = read_description(folder)
-    return verify_export(folder, description, task_of(folder, description).part("golden"))
+    task = task_of(folder, description)
+    return verify_export(folder, description, task.need(task.golden, "golden"))

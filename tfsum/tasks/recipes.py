@@ -26,7 +26,8 @@ def recipe_class(kind: str) -> type[Recipe]:
         >>> recipe_class("transformer").model_fields["train"].annotation.__name__
         'TrainSettings'
     """
-    return task_of_recipe(kind).part("settings").RecipeSettings
+    task = task_of_recipe(kind)
+    return task.need(task.settings, "settings")
 
 
 def section_class(kind: str, section: str) -> type[Settings]:
@@ -125,7 +126,8 @@ def train(
 
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe, overrides)
-    return train_task(recipe, task_of_recipe(recipe.model.kind).part("train"))
+    task = task_of_recipe(recipe.model.kind)
+    return train_task(recipe, task.need(task.training, "training"))
 
 
 def prepare_recipe(
@@ -145,7 +147,8 @@ def prepare_recipe(
         Error: The data or the model's files do not fit.
     """
     loaded = load_recipe(recipe, overrides)
-    task_of_recipe(loaded.model.kind).part("train").prepare_data(loaded)
+    task = task_of_recipe(loaded.model.kind)
+    task.need(task.training, "training").prepare_data(loaded)
     records = getattr(loaded.data, "records", None)
     return None if records is None else pathlib.Path(records)
 
@@ -178,4 +181,6 @@ def prepare(
     if options.get("legacy"):
         import tfsum.papers  # noqa: F401  (adds its writers)
 
-    return task(task_name).call("prepare", corpus, out_dir, vocabulary, options=options)
+    found = task(task_name)
+    function = found.need(found.prepare, "prepare")
+    return found.call(function, corpus, out_dir, vocabulary, options=options)

@@ -250,12 +250,16 @@ class Adam(keras.optimizers.Adam):
 
 
 def warm_up(
-    settings: OptimizerSettings, peak: float | None = None, warmup_steps: int | None = None
+    settings: OptimizerSettings,
+    decay: str = "linear",
+    peak: float | None = None,
+    warmup_steps: int | None = None,
 ) -> WarmUp:
     """Makes the schedule of a recipe.
 
     Args:
-        settings: Section [train] of the recipe; without a key `decay` the fall is linear.
+        settings: Section [train] of the recipe.
+        decay: Fall of the rate, "linear" or "sqrt".
         peak: Peak rate; `learning_rate` by default.
         warmup_steps: Steps of linear growth; those of the section by default.
 
@@ -266,7 +270,7 @@ def warm_up(
     return WarmUp(
         settings.learning_rate if peak is None else peak,
         settings.warmup_steps if warmup_steps is None else warmup_steps,
-        settings.steps if getattr(settings, "decay", "linear") == "linear" else None,
+        settings.steps if decay == "linear" else None,
     )
 
 

@@ -3,26 +3,45 @@ the run, fit."""
 
 import contextlib
 import pathlib
-from typing import Any
+from typing import Protocol, TypeVar
 
 import keras
 import tensorflow as tf
 
+from tfsum.models.model import Model
 from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.lock import locked
 from tfsum.training.log import log, muted
 from tfsum.training.recipe_file import compare_with_started_run, write_recipe
+from tfsum.training.run import Run
 from tfsum.training.settings import Recipe
 from tfsum.training.start_report import start_report
 from tfsum.training.workers import LOST, Workers, check_same_training, lost_worker
 
+AnyRecipe = TypeVar("AnyRecipe", bound=Recipe, contravariant=True)
+Data = TypeVar("Data")
+AnyModel = TypeVar("AnyModel", bound=Model)
 
-def train_task(recipe: Recipe, task: Any) -> pathlib.Path:
+
+class Training(Protocol[AnyRecipe, Data, AnyModel]):
+    """The stages of a task's training: what one returns is given to the next ones."""
+
+    def prepare_data(self, recipe: AnyRecipe) -> Data:
+        """Prepares or reads the data of a recipe, unless that is done."""
+
+    def build_model(self, recipe: AnyRecipe, data: Data) -> AnyModel:
+        """Builds the model of a recipe, with new weights or stored ones."""
+
+    def make_run(self, recipe: AnyRecipe, data: Data, model: AnyModel) -> Run:
+        """Makes the run of a model, ready to `fit`."""
+
+
+def train_task(recipe: AnyRecipe, task: Training[AnyRecipe, Data, AnyModel]) -> pathlib.Path:
     """Trains a model from a recipe; resumes a stopped run.
 
     Args:
         recipe: Section -> key -> value, with every key.
-        task: The `train` part of the recipe's task: `prepare_data`, `build_model` and `make_run`.
+        task: The stages of the recipe's task.
 
     Returns:
         The folder of the best model.
@@ -35,10 +54,10 @@ def train_task(recipe: Recipe, task: Any) -> pathlib.Path:
             trains something else.
 
     Example:
-        >>> from tfsum.tasks import task
+        >>> from tfsum.tasks.bert_sum_ext import train
         >>> from tfsum.tasks.recipes import load_recipe
         >>> recipe = load_recipe("news.toml")  # doctest: +SKIP
-        >>> train_task(recipe, task("bert_sum_ext").part("train"))  # doctest: +SKIP
+        >>> train_task(recipe, train)  # doctest: +SKIP
         PosixPath('runs/bert_sum_ext_news/best')
     """
     # First of all: workers are joined before TensorFlow is used.
@@ -58,13 +77,16 @@ def train_task(recipe: Recipe, task: Any) -> pathlib.Path:
 
 
 def _train(
-    recipe: Recipe, task: Any, strategy: tf.distribute.Strategy, workers: Workers
+    recipe: AnyRecipe,
+    task: Training[AnyRecipe, Data, AnyModel],
+    strategy: tf.distribute.Strategy,
+    workers: Workers,
 ) -> pathlib.Path:
     for line in workers.by_chief(lambda: compare_with_started_run(recipe)):
         log(line)
 
     # By the chief first: in a shared folder the others find it done.
-    prepared: list[Any] = []
+    prepared: list[Data] = []
     workers.by_chief(lambda: prepared.append(task.prepare_data(recipe)))
     data = prepared[0] if prepared else task.prepare_data(recipe)
 

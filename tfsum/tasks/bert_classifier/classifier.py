@@ -59,6 +59,3 @@ class Classifier(ExportedModel):
             classified_of(given, any(map(str.strip, row)))
             for given, *row in zip(self._ask("serving_default", columns), *columns.values())
         ]
-
-
-load = Classifier

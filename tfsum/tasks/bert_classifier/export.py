@@ -14,7 +14,7 @@ from tfsum.export.groups import in_groups
 from tfsum.export.saved_model import read_settings, version_folder, write_export
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertClassifier
-from tfsum.tasks import task
+from tfsum.tasks.bert_classifier import card, golden
 from tfsum.tasks.export import read_word_piece
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack
@@ -61,12 +61,19 @@ def export_model(
     module = TextClassifier(model, word_piece, text["max_length"], text["pair"], storage)
 
     return write_export(
-        task("bert_classifier"),
         module,
+        golden,
+        card,
         source,
         destination,
         settings,
-        {"ops": ops, "storage": storage, "text": text, "labels": module.label_names},
+        {
+            "kind": "classifier",
+            "ops": ops,
+            "storage": storage,
+            "text": text,
+            "labels": module.label_names,
+        },
     )
 
 

@@ -1,11 +1,32 @@
 """Pretraining a BERT on documents by masked words and next sentences (Devlin et al. 2019, section
 3.1)."""
 
-# an encoder is trained further, not served
-EXPORT_KIND, VERB = None, None
+from tfsum.tasks import task as parts
 
 
-def owns(config: dict) -> bool:
-    """Whether a config.json is of a BERT: an encoder, unless it has the head of another task
-    (`task_of_config`)."""
-    return config.get("model_type") == "bert"
+def _settings() -> "type[parts.Recipe]":
+    from tfsum.tasks.bert_pretraining.settings import RecipeSettings
+
+    return RecipeSettings
+
+
+def _prepare() -> parts.Prepare:
+    from tfsum.tasks.bert_pretraining.prepare import prepare
+
+    return prepare
+
+
+def _training() -> "parts.Training":
+    from tfsum.tasks.bert_pretraining import train
+
+    return train
+
+
+# Its encoder is trained further, not served; one with a head belongs to the head's task.
+TASK = parts.Task(
+    name="bert_for_pretraining",
+    owns=lambda config: config.get("model_type") == "bert",
+    settings=_settings,
+    prepare=_prepare,
+    training=_training,
+)

@@ -1,16 +1,41 @@
 """Abstractive summarization: BertSumAbs writes the summary (Liu and Lapata 2019)."""
 
-EXPORT_KIND, VERB = "abstractive", "summarize"
-SHARED = {
-    "load": "tfsum.generation.generator",
-    "prepare": "tfsum.data.documents.prepare",
-    "golden": "tfsum.generation.golden",
-    "evaluate": "tfsum.generation.evaluate",
-    "explain": "tfsum.generation.explain",
-}
-"""Parts that are in modules of other names."""
+import dataclasses
+
+from tfsum.tasks import task as parts
+from tfsum.tasks.writing import WRITING
 
 
-def owns(config: dict) -> bool:
-    """Whether a config.json is of a BertSumAbs."""
-    return "bert_sum_abs" in config
+def _settings() -> "type[parts.Recipe]":
+    from tfsum.tasks.bert_sum_abs.settings import RecipeSettings
+
+    return RecipeSettings
+
+
+def _prepare() -> parts.Prepare:
+    from tfsum.data.documents.prepare import prepare
+
+    return prepare
+
+
+def _training() -> "parts.Training":
+    from tfsum.tasks.bert_sum_abs import train
+
+    return train
+
+
+def _export() -> parts.Export:
+    from tfsum.tasks.bert_sum_abs.export import export_model
+
+    return export_model
+
+
+TASK = dataclasses.replace(
+    WRITING,
+    name="bert_sum_abs",
+    owns=lambda config: "bert_sum_abs" in config,
+    settings=_settings,
+    prepare=_prepare,
+    training=_training,
+    export=_export,
+)

@@ -8,10 +8,11 @@ import numpy as np
 from tfsum.decoding import BeamSearch, Strategy
 from tfsum.errors import ExportError
 from tfsum.export.saved_model import read_settings, version_folder, write_export
+from tfsum.generation import golden
 from tfsum.generation.module import AbstractiveSummarizer
 from tfsum.generation.sources import DocumentSource
 from tfsum.models import BertSumAbs
-from tfsum.tasks import task
+from tfsum.tasks.bert_sum_abs import card
 from tfsum.tasks.export import read_word_piece, window_of
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.name_pieces import number_pieces, unpack_flags
@@ -84,8 +85,14 @@ def export_model(
         source, text | {"names": settings.get("names")}, ops, strategy, max_length, storage
     )
     text["window_length"] = module.source.window_length
-    exported = {"ops": ops, "storage": storage, "text": text, **module.search_settings()}
-    return write_export(task("bert_sum_abs"), module, source, destination, settings, exported)
+    exported = {
+        "kind": "abstractive",
+        "ops": ops,
+        "storage": storage,
+        "text": text,
+        **module.search_settings(),
+    }
+    return write_export(module, golden, card, source, destination, settings, exported)
 
 
 def build(

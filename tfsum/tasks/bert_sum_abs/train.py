@@ -152,10 +152,10 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
 
     def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumAbs) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
-        groups = {
-            "bert": warm_up(settings, settings.encoder_learning_rate, settings.encoder_warmup_steps)
-        }
-        super().__init__(model, make_adam(model, settings, groups=groups), settings)
+        decay, warmup_steps = settings.decay, settings.encoder_warmup_steps
+        groups = {"bert": warm_up(settings, decay, settings.encoder_learning_rate, warmup_steps)}
+        schedule = warm_up(settings, decay)
+        super().__init__(model, make_adam(model, settings, schedule, groups=groups), settings)
 
         self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
         self._records, line_break = data.records, data.text["line_break"]

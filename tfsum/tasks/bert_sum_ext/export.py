@@ -6,7 +6,7 @@ from typing import Literal
 import tfsum.papers  # noqa: F401  (adds its head to those of BertSumExt)
 from tfsum.export.saved_model import read_settings, version_folder, write_export
 from tfsum.models import BertSumExt
-from tfsum.tasks import task
+from tfsum.tasks.bert_sum_ext import card, golden
 from tfsum.tasks.bert_sum_ext.module import ExtractiveSummarizer
 from tfsum.tasks.export import read_word_piece, window_of
 from tfsum.text.sentence_splitter import SentenceSplitter
@@ -71,12 +71,20 @@ def export_model(
     text = {**TEXT_SETTINGS, **settings["text"], "window_length": module.window_length}
 
     return write_export(
-        task("bert_sum_ext"),
         module,
+        golden,
+        card,
         source,
         destination,
         settings,
-        {"ops": ops, "storage": storage, "text": text, **choice, **module.automatic()},
+        {
+            "kind": "extractive",
+            "ops": ops,
+            "storage": storage,
+            "text": text,
+            **choice,
+            **module.automatic(),
+        },
     )
 
 

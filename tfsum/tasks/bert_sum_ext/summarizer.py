@@ -206,6 +206,3 @@ class Summarizer(ExportedModel):
             summary_of(text, row, newline or own, expected)
             for text, row, newline, own in zip(texts, rows, taken, decided)
         ]
-
-
-load = Summarizer

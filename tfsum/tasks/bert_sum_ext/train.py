@@ -23,7 +23,7 @@ from tfsum.text.word_piece import WordPiece
 from tfsum.training.documents import PreparedDocuments, prepare_documents
 from tfsum.training.encoder import freeze
 from tfsum.training.log import format_scores, log
-from tfsum.training.optimizer import make_adam
+from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
 
 SHAPE = ("head", "pooling", "word_head", "length_input", "legacy")
@@ -146,7 +146,8 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
                 " program hold no words of the summaries; leave one of them out"
             )
         factors = {"bert": settings.encoder_learning_rate / settings.learning_rate}
-        super().__init__(model, make_adam(model, settings, factors=factors), settings)
+        schedule = warm_up(settings, settings.decay)
+        super().__init__(model, make_adam(model, settings, schedule, factors=factors), settings)
 
         self._word_piece = WordPiece.from_file(data.folder / "vocab.txt")
         self._train_records = data.records["train"]

@@ -42,7 +42,7 @@ class ExtractiveValidation:
         train: TrainSettings,
         evaluate: EvaluateSettings,
     ) -> None:
-        self._settings = evaluate
+        self.evaluate = evaluate
         self._documents = load_windows(records, model.window_length, train.max_windows)
         self._texts, self._references = _texts(records)
         if len(self._texts) != len(self._documents):
@@ -100,7 +100,7 @@ class ExtractiveValidation:
         lengths = [len(s) for s in scores]
         texts = self._texts[: len(scores)]
         pieces = rates = None
-        if self._settings.selection == "expected_rouge":
+        if self.evaluate.selection == "expected_rouge":
             first, counts = (
                 a[: every.first_sentence[len(scores)]]
                 for a in (every.first_piece, every.piece_counts)
@@ -115,9 +115,9 @@ class ExtractiveValidation:
         chosen, _ = select_sentences(
             tf.RaggedTensor.from_row_lengths(np.concatenate(scores), lengths),
             tf.ragged.constant(texts, ragged_rank=1),
-            tf.fill([len(scores)], self._settings.sentences),
-            tf.fill([len(scores)], self._settings.block_trigrams),
-            self._settings.sentences,
+            tf.fill([len(scores)], self.evaluate.sentences),
+            tf.fill([len(scores)], self.evaluate.block_trigrams),
+            self.evaluate.sentences,
             pieces,
             self._words,
             None if rates is None else tf.constant(rates, tf.float32),
@@ -132,7 +132,7 @@ class ExtractiveValidation:
     def lead(self) -> dict[str, float]:
         """ROUGE F of the first sentences of each document."""
         first = [
-            [text.decode(errors="replace") for text in texts[: self._settings.sentences]]
+            [text.decode(errors="replace") for text in texts[: self.evaluate.sentences]]
             for texts in self._texts
         ]
         return score_summaries(first[: self._count], self._references[: self._count])

@@ -1,15 +1,41 @@
 """Translation and short summaries: a Transformer generates the answer (Vaswani et al. 2017)."""
 
-EXPORT_KIND, VERB = "abstractive", "summarize"
-SHARED = {
-    "load": "tfsum.generation.generator",
-    "golden": "tfsum.generation.golden",
-    "evaluate": "tfsum.generation.evaluate",
-    "explain": "tfsum.generation.explain",
-}
-"""Parts that are in modules of other names."""
+import dataclasses
+
+from tfsum.tasks import task as parts
+from tfsum.tasks.writing import WRITING
 
 
-def owns(config: dict) -> bool:
-    """Whether a config.json is of a Transformer."""
-    return config.get("model_type") == "transformer"
+def _settings() -> "type[parts.Recipe]":
+    from tfsum.tasks.transformer.settings import RecipeSettings
+
+    return RecipeSettings
+
+
+def _prepare() -> parts.Prepare:
+    from tfsum.tasks.transformer.prepare import prepare
+
+    return prepare
+
+
+def _training() -> "parts.Training":
+    from tfsum.tasks.transformer import train
+
+    return train
+
+
+def _export() -> parts.Export:
+    from tfsum.tasks.transformer.export import export_model
+
+    return export_model
+
+
+TASK = dataclasses.replace(
+    WRITING,
+    name="transformer",
+    owns=lambda config: config.get("model_type") == "transformer",
+    settings=_settings,
+    prepare=_prepare,
+    training=_training,
+    export=_export,
+)

@@ -5,11 +5,12 @@ import pathlib
 from tfsum.decoding import BeamSearch, Strategy
 from tfsum.errors import ExportError
 from tfsum.export.saved_model import read_settings, version_folder, write_export
+from tfsum.generation import golden
 from tfsum.generation.module import AbstractiveSummarizer
 from tfsum.generation.sources import RowSource
 from tfsum.models import Transformer
-from tfsum.tasks import task
 from tfsum.tasks.export import check_rows, read_word_piece
+from tfsum.tasks.transformer import card
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import Vocabulary
 
@@ -56,8 +57,14 @@ def export_model(
         text["max_source_length"] = max_source_length
 
     module = build(source, text, ops, strategy, max_length, storage)
-    exported = {"ops": ops, "storage": storage, "text": text, **module.search_settings()}
-    return write_export(task("transformer"), module, source, destination, settings, exported)
+    exported = {
+        "kind": "abstractive",
+        "ops": ops,
+        "storage": storage,
+        "text": text,
+        **module.search_settings(),
+    }
+    return write_export(module, golden, card, source, destination, settings, exported)
 
 
 def build(

@@ -17,7 +17,7 @@ from tfsum.tasks.transformer.vocabularies import pair_vocabularies
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.log import format_counts, log
-from tfsum.training.optimizer import make_adam
+from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
 
 # What a folder's weights depend on; dropout and the like may differ.
@@ -201,6 +201,7 @@ class PairRun(Run[Transformer, TrainSettings]):
         optimizer = make_adam(
             model,
             settings,
+            warm_up(settings, settings.decay),
             beta_1=settings.beta_1,
             beta_2=settings.beta_2,
             epsilon=settings.epsilon,
