@@ -1,6 +1,5 @@
 """The verb `vocab`: its words, the files it reads, and what it writes."""
 
-import argparse
 import inspect
 import pathlib
 
@@ -10,7 +9,7 @@ import tfsum
 import tfsum.cli.vocab as verb
 import tfsum.text.vocabulary as library
 from tfsum.cli.main import main
-from tfsum.cli.parser import add_options
+from tfsum.cli.parser import Parser, add_options
 from tfsum.data.readers import RereadTexts, read_texts
 
 PARAMETERS = set(inspect.signature(library.learn_vocabulary).parameters)
@@ -67,7 +66,7 @@ def test_options_keep_their_names_and_types(called, corpora, tmp_path):
 
 
 def test_every_option_is_an_argument_of_the_function():
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     add_options(parser, verb.OPTIONS)
     names = {action.dest for action in parser._actions}
     assert names - {"help", "corpus", "columns", "output"} <= PARAMETERS

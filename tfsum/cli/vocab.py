@@ -88,10 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     options = given_options(arguments)
     corpora, columns, output = (options.pop(name) for name in ("corpus", "columns", "output"))
     arguments.parser.require_paths(*corpora)
-    for corpus in corpora:
-        if os.path.isdir(corpus):
-            arguments.parser.reject(f"{corpus}: is a folder, expected a file")
-    if os.path.isfile(output) or os.path.isdir(output):  # a model may have been trained on it
+    if folders := [corpus for corpus in corpora if os.path.isdir(corpus)]:
+        arguments.parser.reject(f"{folders[0]}: is a folder, expected a file")
+    if os.path.exists(output):  # a model may have been trained on it
         arguments.parser.reject(f"{output}: already exists; name another file, or remove it")
 
     load_tensorflow()
