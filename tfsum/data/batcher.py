@@ -109,9 +109,9 @@ class TokenBudgetBatcher:
         return (self.bucket(self.length),)
 
     @property
-    def apart(self) -> np.ndarray | None:
-        """Group of each row, (N,): a batch never mixes groups. None if all rows may share one."""
-        return None
+    def apart(self) -> np.ndarray:
+        """Group of each row, (N,): a batch never mixes groups. By default all rows are of one."""
+        return np.zeros(len(self.length), np.int64)
 
     @property
     def sides(self) -> tuple[np.ndarray, ...]:
@@ -151,16 +151,14 @@ class TokenBudgetBatcher:
             One array a batch.
         """
         length = np.minimum(self.bucket(self.length) * self.bucket_width, self.length.max())
-        apart = self.apart
         order = np.arange(len(length))
-        random = None
         if shuffle is not None:
             random = np.random.default_rng(shuffle)
             order = random.permutation(len(length))
         order = order[np.lexsort([kind[order] for kind in reversed(self.kinds)])]
         batches, first, longest = [], 0, 0
         lengths = length[order].tolist()
-        groups = [0] * len(lengths) if apart is None else apart[order].tolist()
+        groups = self.apart[order].tolist()
         for i, size in enumerate(lengths):
             longest = max(longest, size)
             if (i - first + 1) * longest > self.tokens_per_batch or groups[i] != groups[first]:
@@ -168,7 +166,9 @@ class TokenBudgetBatcher:
                 first, longest = i, size
 
         batches.append(order[first:])
-        return batches if random is None else [batches[i] for i in random.permutation(len(batches))]
+        if shuffle is not None:
+            batches = [batches[i] for i in random.permutation(len(batches))]
+        return batches
 
     def largest(self, replicas: int = 1, parts: int = 1) -> dict[str, np.ndarray]:
         """Returns the share of one replica in the batch that takes the most memory.
@@ -242,9 +242,8 @@ class TokenBudgetBatcher:
             batches = self.plan((seed, epoch) if training else None)
             for rows in batches[skip:]:
                 for replica in replicas:
-                    part = rows[replica::of]
-                    if len(part):
-                        yield self.assemble(part, epoch if training else 0)
+                    if replica < len(rows):
+                        yield self.assemble(rows[replica::of], epoch * training)
                     else:
                         yield self._no_rows()
 

@@ -12,9 +12,10 @@ import pathlib
 import re
 import types
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tfsum.data.manifest import digest
+from tfsum.data.rows import name_kind
 from tfsum.errors import DataError
 from tfsum.formats.torch_file import is_torch_file
 
@@ -80,14 +81,18 @@ def corpus_digest(corpus: str | pathlib.Path) -> str:
     files = corpus_files(corpus)
     if files == [pathlib.Path(corpus)]:
         return digest(files[0])
-    return hashlib.sha256(
-        "\n".join(f"{digest(file)} {file.name}" for file in files).encode()
-    ).hexdigest()
+    names = "\n".join(f"{digest(file)} {file.name}" for file in files)
+    return hashlib.sha256(names.encode()).hexdigest()
+
+
+def file_digests(files: Mapping[str, str | pathlib.Path | None]) -> dict[str, str | None]:
+    """Returns the digest of each corpus, by name; None where there is none."""
+    return {name: corpus_digest(file) if file else None for name, file in files.items()}
 
 
 def _in_folder(folder: pathlib.Path) -> list[pathlib.Path]:
-    files = sorted(file for file in folder.iterdir() if name_kind(file) in IN_FOLDERS)
-    kinds = sorted({name_kind(file) for file in files})
+    files = sorted(file for file in folder.iterdir() if name_kind(file.name) in IN_FOLDERS)
+    kinds = sorted({name_kind(file.name) for file in files})
     if len(kinds) == 1:
         return files
 
@@ -105,15 +110,9 @@ def _is_list(path: pathlib.Path) -> bool:
 
 
 def _stories(path: pathlib.Path) -> list[pathlib.Path]:
-    try:
-        addresses = [line.strip() for line in path.read_text(encoding="utf-8").split("\n")]
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"{path}: cannot be read ({error}); expected addresses of stories in UTF-8, one a line"
-        ) from error
-    by_hash = {
-        hashlib.sha1(address.encode()).hexdigest(): address for address in addresses if address
-    }
+    with open_text(path, "text") as (file, _):
+        addresses = [line.strip() for line in file if line.strip()]
+    by_hash = {hashlib.sha1(address.encode()).hexdigest(): address for address in addresses}
     # `NAME.story.json` of CoreNLP comes before `NAME.story`
     stories = {file.name.split(".", 1)[0]: file for file in sorted(path.parent.rglob("*.story*"))}
     if missing := [name for name in by_hash if name not in stories]:
@@ -124,16 +123,6 @@ def _stories(path: pathlib.Path) -> list[pathlib.Path]:
         )
 
     return [stories[name] for name in by_hash]
-
-
-def name_kind(path: pathlib.Path) -> str:
-    """The end of a file's name, .gz aside.
-
-    Example:
-        >>> name_kind(pathlib.Path("news.jsonl.gz")), name_kind(pathlib.Path("a.txt"))
-        ('.jsonl', '.txt')
-    """
-    return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
 
 
 def file_kind(path: pathlib.Path) -> str | None:
@@ -164,7 +153,8 @@ def file_kind(path: pathlib.Path) -> str | None:
     for kind, pattern in _BEGINS.items():
         if pattern.match(begin):
             return kind
-    return named if (named := name_kind(path)) in (*KINDS, STORY) else None
+    named = name_kind(path.name)
+    return named if named in (*KINDS, STORY) else None
 
 
 @contextlib.contextmanager

@@ -4,7 +4,8 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tfsum.data.manifest import Manifest, digest
+from tfsum.data.corpus_files import file_digests
+from tfsum.data.manifest import Manifest
 from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary
 
 
@@ -39,8 +40,7 @@ def learned_vocabularies(
         >>> file.name, file.read_text().split()[0]
         ('vocab.txt', '[PAD]')
     """
-    digests = {name: None if file is None else digest(file) for name, file in files.items()}
-    manifest = Manifest.open(folder, digests | settings)
+    manifest = Manifest.open(folder, file_digests(files) | settings)
     manifest.forget_missing(list(vocabularies))
     for name, (texts, size) in vocabularies.items():
         if name not in manifest.shards:

@@ -12,7 +12,7 @@ from typing import Any
 import tqdm
 from filelock import FileLock, Timeout
 
-from tfsum.data.corpus_files import corpus_digest
+from tfsum.data.corpus_files import file_digests
 from tfsum.data.manifest import Manifest
 from tfsum.data.record_writer import RecordWriter
 from tfsum.data.shard_work import ShardRunner, ShardWork, run_shards
@@ -175,14 +175,14 @@ def write_records(
         >>> prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt")  # doctest: +SKIP
         {'documents': 1000, 'sentences': 20000, ...}
     """
-    digests = {name: None if file is None else corpus_digest(file) for name, file in files.items()}
-    manifest = Manifest.open(out_dir, settings | digests)
+    settings = settings | file_digests(files)
+    manifest = Manifest.open(out_dir, settings)
     if manifest.is_finished():
         return manifest.counts
 
     # A second call in the same folder waits, and finds the records of the first.
     with _locked(manifest.folder, progress):
-        manifest = Manifest.open(out_dir, settings | digests)
+        manifest = Manifest.open(out_dir, settings)
         if manifest.is_finished():
             return manifest.counts
 

@@ -186,6 +186,16 @@ def text_field(
     return value
 
 
+def name_kind(name: str) -> str:
+    """The end of a file's name, .gz aside.
+
+    Example:
+        >>> name_kind("news.jsonl.gz"), name_kind("a.txt")
+        ('.jsonl', '.txt')
+    """
+    return pathlib.PurePath(name.removesuffix(".gz")).suffix
+
+
 def text_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Reads the rows of a text: JSON lines, or a table with a header line.
 
@@ -203,7 +213,7 @@ def text_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         >>> list(text_rows("id;text\\n1;It rained.", "a.csv"))
         [(2, {'id': '1', 'text': 'It rained.'})]
     """
-    kind = pathlib.PurePath(name.removesuffix(".gz")).suffix
+    kind = name_kind(name)
     if text.lstrip().startswith("{"):
         kind = ".jsonl"
     return file_rows(name, io.StringIO(text, newline=""), kind)

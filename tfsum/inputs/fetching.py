@@ -7,7 +7,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any
+from typing import IO
 
 from tfsum.errors import DataError
 
@@ -79,8 +79,14 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self._inner = inner
 
     def redirect_request(
-        self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str
-    ) -> Any:
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
         if not self._inner and _is_inner(newurl):
             raise urllib.error.URLError(f"it leads to {newurl}, an inner address")
         return super().redirect_request(req, fp, code, msg, headers, newurl)

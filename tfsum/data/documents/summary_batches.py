@@ -162,7 +162,7 @@ class SummaryBatcher(TokenBudgetBatcher):
         return (*self._sources.kinds, self.bucket(self._summaries.counts + 1))
 
     @property
-    def apart(self) -> np.ndarray | None:
+    def apart(self) -> np.ndarray:
         return self._sources.apart
 
     @property
