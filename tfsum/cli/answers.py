@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfsum.cli.parser import json_line, printable
-from tfsum.text.one_line import one_line
+from tfsum.text.newlines import one_line
 
 SUFFIXES = {"text": ".txt", "json": ".json", "markdown": ".md", "html": ".html"}
 COLOUR, PLAIN = "\x1b[30;43m", "\x1b[0m"

@@ -1,4 +1,5 @@
-"""What the user says a new line means, put into a text for a model that was exported otherwise."""
+"""New lines: what the user says they mean, for a model that was exported otherwise, and a sentence
+without them."""
 
 import re
 from collections.abc import Sequence
@@ -63,3 +64,18 @@ def rewrite_newlines(
         # ends a sentence and is no line of a wrapped text
         texts = [text.replace(b"\n", b"\f") for text in texts]
     return list(texts), [newline] * len(texts)
+
+
+def one_line(sentence: str) -> str:
+    """Writes a sentence of a hard-wrapped text in one line.
+
+    A word that was parted after its hyphen becomes one again.
+
+    Args:
+        sentence: Sentence, of one line or several.
+
+    Example:
+        >>> one_line("The well-\\nknown bridge\\nwas closed.")
+        'The well-known bridge was closed.'
+    """
+    return " ".join(re.sub(r"(?<=\w-)\r?\n[ \t]*", "", sentence).split())

@@ -8,7 +8,7 @@ from typing import Any
 
 from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes
 from tfsum.tasks.bert_sum_ext.limits import DOCUMENT_SEPARATOR
-from tfsum.text.one_line import one_line
+from tfsum.text.newlines import one_line
 
 FEW = 0.45  # of the share of frequent words that the training corpus has
 WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
