@@ -36,13 +36,13 @@ ROOMS = {
         "inference",
         "visualization",
     },
-    "conversion": {"formats", "layers", "models", "text"},
+    "conversion": {"formats", "models", "papers", "text"},
     "serving": {"formats", "inference", "inputs", "export", "generation", "tasks"},
     "beam": {"inference", "generation", "tasks", "data"},
     "visualization": {"layers", "decoding", "models", "text", "formats"},
 }
 ENGINES = set(ROOMS) - {"serving", "beam"}
-ROOMS["papers"] = ENGINES
+ROOMS["papers"] = ENGINES - {"conversion"}
 ROOMS["tasks"] = ENGINES | {"papers"}
 ROOMS["cli"] = set(ROOMS)
 

@@ -36,10 +36,9 @@ def test_case(called, word, lowercase):
 
 def test_the_formats_are_those_of_the_library():
     pytest.importorskip("tensorflow")
-    import tfsum.papers  # noqa: F401  (adds its formats)
-    from tfsum.conversion.convert import FILE_WRITERS, FORMATS
+    from tfsum.conversion.convert import FORMATS
 
-    assert (*FORMATS, *FILE_WRITERS) == convert.FORMATS
+    assert convert.FORMATS == FORMATS
     assert parse(["convert", "a", "b", "--to", "hugging-face"]).to == "hugging-face"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from tfsum.conversion.convert import FORMATS, convert
+from tfsum.conversion.convert import FOLDERS, convert
 from tfsum.errors import CheckpointError
 from tfsum.formats import weight_names
 from tfsum.formats.google import google_name
@@ -72,7 +72,7 @@ def test_round_trips_through_all_formats(source, tmp_path):
         "tfsum",
         "tfsum",
     ]
-    assert set(itertools.pairwise(chain)) == set(itertools.product(FORMATS, FORMATS))
+    assert set(itertools.pairwise(chain)) == set(itertools.product(FOLDERS, FOLDERS))
     last = source
     for i, to in enumerate(chain):
         convert(last, tmp_path / f"{i}", to)
@@ -114,9 +114,9 @@ def test_a_classifier_keeps_its_layer_and_its_labels(tmp_path):
 
 
 def test_what_the_folders_hold(source, tmp_path):
-    for to in FORMATS:
+    for to in FOLDERS:
         convert(source, tmp_path / to, to)
-    held = {to: sorted(p.name for p in (tmp_path / to).iterdir()) for to in FORMATS}
+    held = {to: sorted(p.name for p in (tmp_path / to).iterdir()) for to in FOLDERS}
     assert held == {
         "google": [
             "bert_config.json",
@@ -182,7 +182,7 @@ def test_a_vocabulary_out_of_tokenizer_json(source, tmp_path):
     (source / "vocab.txt").unlink()
     content = {"model": {"type": "WordPiece", "vocab": {piece: i for i, piece in enumerate(CASED)}}}
     (source / "tokenizer.json").write_text(json.dumps(content))
-    for to in FORMATS:
+    for to in FOLDERS:
         convert(source, tmp_path / to, to)
         assert (tmp_path / to / "vocab.txt").read_text().splitlines() == CASED
     assert read_text_settings(tmp_path / "tfsum")["lowercase"] is False  # "The" is in it
@@ -199,7 +199,7 @@ def test_a_vocabulary_that_marks_spaces_is_told(tmp_path):
         max_position_embeddings=8,
     ).save_pretrained(tmp_path / "source")
     (tmp_path / "source" / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
-    for to in FORMATS:
+    for to in FOLDERS:
         notes = convert(tmp_path / "source", tmp_path / to, to)
         assert any("nearly every word is [UNK]" in note for note in notes) == (to != "tfsum")
 

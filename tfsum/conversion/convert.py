@@ -15,13 +15,11 @@ from tfsum.formats import google, model_folder, open_folder, text_settings, weig
 from tfsum.formats.piece_files import read_vocabulary
 from tfsum.models import Bert, BertClassifier, BertForPretraining
 from tfsum.models.bert_classifier import other_head
+from tfsum.papers.checkpoint_reader import checkpoint_to_folder
+from tfsum.papers.checkpoint_writer import FLAVOURS, folder_to_checkpoint
 
-FORMATS = ("google", "hugging-face", "tfsum")
-# `import tfsum.papers` adds the checkpoints of BertSum and PreSumm to both tables.
-# Format of a file -> function (source, destination, format) that writes a model folder so.
-FILE_WRITERS: dict[str, Callable[..., list[str]]] = {}
-# Format of a folder -> function (source, destination, **options) that writes a checkpoint so.
-FILE_READERS: dict[str, Callable[..., list[str]]] = {}
+FOLDERS = ("google", "hugging-face", "tfsum")
+FORMATS = (*FOLDERS, *FLAVOURS)
 # transformers' class of a model that has tensors of these names beside the encoder's; the first
 # that fits.
 HEADS = {
@@ -83,15 +81,12 @@ def convert(
         >>> notes
         []
     """
-    if to not in (*FORMATS, *FILE_WRITERS):
-        raise CheckpointError(
-            f"convert: no format {to!r}; known are {', '.join((*FORMATS, *FILE_WRITERS))}"
-            " (`import tfsum.papers` adds those of the papers)"
-        )
+    if to not in FORMATS:
+        raise CheckpointError(f"convert: no format {to!r}; known are {', '.join(FORMATS)}")
 
     destination = pathlib.Path(destination)
     checkpoint = pathlib.Path(source).is_file()
-    if checkpoint and to not in FILE_READERS:
+    if checkpoint and to != "tfsum":
         raise CheckpointError(
             f"{source}: is a checkpoint, which is converted to tfsum first (--to tfsum)"
         )
@@ -108,11 +103,11 @@ def convert(
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: already exists; choose a new folder")
 
-    if to in FILE_WRITERS:
-        return _written(destination, lambda file: FILE_WRITERS[to](source, file, to))
+    if to in FLAVOURS:
+        return _written(destination, lambda file: folder_to_checkpoint(source, file, to))
     if checkpoint:
         options = {"vocabulary": vocabulary, "lowercase": lowercase, "bert": bert, **changes}
-        return _written(destination, lambda folder: FILE_READERS[to](source, folder, **options))
+        return _written(destination, lambda folder: checkpoint_to_folder(source, folder, **options))
 
     _refuse_checkpoint(pathlib.Path(source))
     stored = open_folder.open_folder(source)

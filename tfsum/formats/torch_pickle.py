@@ -209,7 +209,7 @@ def _kind(value: object) -> str:
     return f"an object of type {type(value).__name__}"
 
 
-def hashable(key: Any) -> Any:
+def hashable(key: object) -> object:
     """Checks a dictionary key or set item; hashing a deeply nested one could overflow the stack.
 
     Args:

@@ -2,8 +2,7 @@
 
 `import tfsum.papers` adds to the tables of the engines: the LSTM head to `HEADS` of
 `tfsum.models.sentence_heads`, PreSumm's search to the strategies that `tfsum.decoding` knows by
-name, the checkpoints of both to the formats of `tfsum.conversion`, and their preprocessing to
-`WRITERS` of `tfsum.data.documents.prepare`.
+name, and the preprocessing of both to `WRITERS` of `tfsum.data.documents.prepare`.
 """
 
 from tfsum.data.documents.prepare import WRITERS

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfsum.conversion.convert import FILE_READERS
 from tfsum.data.preparation import vocabulary_file
 from tfsum.errors import CheckpointError
 from tfsum.formats import assign_weights, model_folder, text_settings, torch_file, weight_names
@@ -218,6 +217,3 @@ def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
         f"{rounded} tensors of float64 are rounded to float32": rounded,
     }
     return [note for note, applies in notes.items() if applies]
-
-
-FILE_READERS["tfsum"] = checkpoint_to_folder

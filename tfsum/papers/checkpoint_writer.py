@@ -4,7 +4,6 @@ import os
 import pathlib
 from typing import Any
 
-from tfsum.conversion.convert import FILE_WRITERS
 from tfsum.errors import CheckpointError
 from tfsum.formats import torch_writer
 from tfsum.formats.config_json import read_json
@@ -146,13 +145,9 @@ def _options(model: BertSumExt | BertSumAbs, to: str) -> dict[str, Any]:
             "use_bert_emb": True,
             "share_emb": False,
         }
-    if to == "bertsum":
-        return options | _bertsum_head(bert, config)
-    return options | _presumm_head(bert, config)
-
-
-def _bertsum_head(bert: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    return {
+    if to == "presumm":
+        return options | _presumm_head(bert, config)
+    return options | {
         "heads": config["head_num_heads"],
         "ff_size": config["head_feed_forward_width"],
         "dropout": config["head_dropout"],
@@ -190,6 +185,3 @@ def _notes(model: BertSumExt | BertSumAbs) -> list[str]:
         " differ": config.get("head") == "lstm" and not config["legacy"],
     }
     return [note for note, applies in notes.items() if applies]
-
-
-FILE_WRITERS |= dict.fromkeys(FLAVOURS, folder_to_checkpoint)
