@@ -87,13 +87,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, RecipeError):
             return WRONG_CALL
         return NO
-    except BrokenPipeError:  # the reader of our output has gone (`| head`)
-        silence_output()
-        return NO
     except OSError as error:
-        silence_output()
-        file = error.filename or "standard output"
-        print(f"{command}: error: {file}: {error.strerror or error}", file=sys.stderr)
+        # The rest goes nowhere, so that no flush fails at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):  # the reader of our output has gone (`| head`)
+            file = error.filename or "standard output"
+            print(f"{command}: error: {file}: {error.strerror or error}", file=sys.stderr)
         return NO
     except KeyboardInterrupt:
         print("tfsum: interrupted", file=sys.stderr)
@@ -125,11 +124,6 @@ def open_closed_streams() -> list[str]:
             setattr(sys, name, open(number, how, encoding="utf-8", closefd=False))  # noqa: SIM115 (of the process)
             closed.append(name)
     return closed
-
-
-def silence_output() -> None:
-    """Sends the rest of standard output to the null device, so that no flush fails at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def verb_of(argv: list[str]) -> str | None:
