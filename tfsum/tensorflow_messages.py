@@ -10,9 +10,10 @@ core/framework/*.proto and core/protobuf/*.proto.
 """
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message_factory, wrappers_pb2
+from google.protobuf.message import Message
 
 FIELD = descriptor_pb2.FieldDescriptorProto
 SCALARS = {
@@ -103,7 +104,17 @@ MESSAGES: dict[str, dict[str, str]] = {
 }
 
 
-def message(name: str) -> Any:
+class Fields(Message):
+    """A message as a checker of types sees it: its fields, listed in `MESSAGES`, are attributes."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: object) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: object) -> None: ...
+
+
+def message(name: str) -> type[Fields]:
     """The class of a message.
 
     Args:
@@ -115,9 +126,8 @@ def message(name: str) -> Any:
         >>> message("PredictRequest").FromString(request.SerializeToString()).model_spec.name
         'news'
     """
-    return message_factory.GetMessageClass(
-        _pool().FindMessageTypeByName(f"{_package(name)}.{name}")
-    )
+    declared = _pool().FindMessageTypeByName(f"{_package(name)}.{name}")
+    return cast(type[Fields], message_factory.GetMessageClass(declared))
 
 
 def data_type_name(number: int) -> str:

@@ -631,7 +631,7 @@ def test_rows_are_counted_before_arrays_are_made_of_them(ask, monkeypatch):
 
 def test_reading_a_request_is_part_of_its_time(models, serving, monkeypatch):
     monkeypatch.setattr(
-        "tfsum.serving.rest.read_object", lambda body: asyncio.get_running_loop().work(1.0)
+        "tfsum.serving.rest.read_object", lambda _: asyncio.get_running_loop().work(1.0) or {}
     )
     body = b'{"instances": ["' + b"a" * 100_000 + b'"]}'
     hurried = serving.Asked(models, timeout=0.1)

@@ -9,12 +9,11 @@ Serving's binary has its kernel.
 import itertools
 import pathlib
 import re
-from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
-from tfsum.tensorflow_messages import message
+from tfsum.tensorflow_messages import Fields, message
 
 CORE = frozenset(
     (
@@ -90,7 +89,7 @@ def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
         raise ExportError(
             f"{folder}: has {len(graphs)} graphs, expected the one that tfsum exports"
         )
-    nodes: list[Any] = []
+    nodes: list[Fields] = []
     for graph in graphs:
         functions = {one.signature.name: one.node_def for one in graph.graph_def.library.function}
         nodes += [*graph.graph_def.node, *itertools.chain.from_iterable(functions.values())]
@@ -124,7 +123,7 @@ def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
     return sorted(operations)
 
 
-def read_graphs(folder: str | pathlib.Path) -> list:
+def read_graphs(folder: str | pathlib.Path) -> list[Fields]:
     """Reads the graphs of a SavedModel, of which TensorFlow loads the one with the tag "serve".
 
     Args:
@@ -150,7 +149,7 @@ def read_graphs(folder: str | pathlib.Path) -> list:
         ) from error
 
 
-def read_definitions(folder: str | pathlib.Path) -> dict[str, Any]:
+def read_definitions(folder: str | pathlib.Path) -> dict[str, Fields]:
     """Reads the signatures of a SavedModel.
 
     Args:
@@ -173,7 +172,7 @@ def read_definitions(folder: str | pathlib.Path) -> dict[str, Any]:
     raise ExportError(f"{folder}: has no graph to serve (tag 'serve'); export it again")
 
 
-def _calls_of_files(graph: Any, functions: dict[str, Any]) -> list[str]:
+def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
     """The nodes and functions that reach an operation on files, the saver's own aside."""
     reaching = {name for name, nodes in functions.items() if any(n.op in FILES for n in nodes)}
     before = set[str]()
@@ -196,7 +195,7 @@ def _calls_of_files(graph: Any, functions: dict[str, Any]) -> list[str]:
     return found + sorted(reaching & named)
 
 
-def _called(node: Any) -> set[str]:
+def _called(node: Fields) -> set[str]:
     """The functions that a node names."""
     values = node.attr.values()
     return {node.op} | {
@@ -204,7 +203,7 @@ def _called(node: Any) -> set[str]:
     }
 
 
-def _floats(tensor: Any) -> int:
+def _floats(tensor: Fields) -> int:
     """The number of floats that a TensorProto stores; a repeated value is stored once."""
     if tensor.dtype not in FLOATS:
         return 0

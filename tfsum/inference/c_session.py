@@ -11,20 +11,30 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
+import math
 import pathlib
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
 from tfsum.quiet_tensorflow import quiet
-from tfsum.tensorflow_messages import message
+from tfsum.tensorflow_messages import Fields, message
 
-STRING = 7  # TensorFlow's number of a type -> numpy's
-TYPES = {1: np.float32, 2: np.float64, 3: np.int32, 9: np.int64, 10: np.bool_}
+STRING = 7
+# TensorFlow's number of a type -> numpy's
+TYPES: dict[int, type] = {
+    1: np.float32,
+    2: np.float64,
+    3: np.int32,
+    STRING: np.object_,
+    9: np.int64,
+    10: np.bool_,
+}
 STRING_SIZE = 24  # bytes of a TF_TString
 ON, OFF, ONE = 1, 2, 1
 # The graph is small already, and each optimizer that passes over it costs as much as a document.
@@ -61,13 +71,12 @@ class CallError(Error):
     """
 
     def __init__(self, what: str, number: int, message: str) -> None:
+        super().__init__(what, number, message)  # so that it can be pickled
         self.number = number
         self.reason = message.split("\n\t [[")[0].strip().rpartition("\n")[2]
-        super().__init__(f"{what}: {self.reason}")
 
-    def __reduce__(self) -> tuple:
-        what = str(self).removesuffix(f": {self.reason}")
-        return CallError, (what, self.number, self.reason)
+    def __str__(self) -> str:
+        return f"{self.args[0]}: {self.reason}"
 
 
 class Output(ctypes.Structure):
@@ -164,7 +173,7 @@ class CSession:
                 tf.TF_DeleteSessionOptions(options)
         weakref.finalize(self, _close, self._session, self._graph)
 
-    def call(self, signature: str, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
         """Calls a signature, from any thread.
 
         Args:
@@ -198,7 +207,7 @@ class CSession:
             for tensor in filter(None, found):
                 tf.TF_DeleteTensor(tensor)
 
-    def _places(self, infos: Mapping[str, Any], names: Any) -> ctypes.Array:
+    def _places(self, infos: Mapping[str, Fields], names: Collection[str]) -> ctypes.Array:
         """The outputs of the graph's operations that a signature's tensors are."""
         places = (Output * len(names))()
         for place, name in zip(places, names):
@@ -270,46 +279,40 @@ def _status(what: str) -> Iterator[int]:
 
 def _close(session: int, graph: int) -> None:
     tf = library()
-    status = tf.TF_NewStatus()
-    tf.TF_CloseSession(session, status)
-    tf.TF_DeleteSession(session, status)
-    tf.TF_DeleteStatus(status)
+    with contextlib.suppress(CallError), _status("") as status:
+        tf.TF_CloseSession(session, status)
+        tf.TF_DeleteSession(session, status)
     tf.TF_DeleteGraph(graph)
 
 
-def _tensor(value: Any, number: int) -> int:
+def _tensor(value: ArrayLike, number: int) -> int:
     """A new `TF_Tensor`."""
     tf = library()
-    array: np.ndarray = np.asarray(value, object if number == STRING else TYPES[number], order="C")
+    array: np.ndarray = np.asarray(value, TYPES[number], order="C")
     size = STRING_SIZE if number == STRING else array.itemsize
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     tensor = tf.TF_AllocateTensor(number, shape, array.ndim, size * array.size)
-    data = tf.TF_TensorData(tensor)
     if number == STRING:
-        for i, text in enumerate(array.flat):
-            tf.TF_StringInit(data + i * STRING_SIZE)
-            tf.TF_StringCopy(data + i * STRING_SIZE, text, len(text))
+        for place, text in zip(_places_of_strings(tensor), array.flat):
+            tf.TF_StringInit(place)
+            tf.TF_StringCopy(place, text, len(text))
     elif array.size:
-        ctypes.memmove(data, array.ctypes.data, array.nbytes)
+        ctypes.memmove(tf.TF_TensorData(tensor), array.ctypes.data, array.nbytes)
     return tensor
 
 
 def _array(tensor: int) -> np.ndarray:
     """A copy of the values of a `TF_Tensor`."""
     tf = library()
-    shape = [tf.TF_Dim(tensor, i) for i in range(tf.TF_NumDims(tensor))]
-    number, data = tf.TF_TensorType(tensor), tf.TF_TensorData(tensor)
+    number = tf.TF_TensorType(tensor)
+    array: np.ndarray = np.empty(_shape(tensor), TYPES[number])
     if number == STRING:
-        array = np.empty(shape, object)
-        for i in range(array.size):
-            text = data + i * STRING_SIZE
+        for i, place in enumerate(_places_of_strings(tensor)):
             array.flat[i] = ctypes.string_at(
-                tf.TF_StringGetDataPointer(text), tf.TF_StringGetSize(text)
+                tf.TF_StringGetDataPointer(place), tf.TF_StringGetSize(place)
             )
-    else:
-        array = np.empty(shape, TYPES[number])
-        if array.size:
-            ctypes.memmove(array.ctypes.data, data, array.nbytes)
+    elif array.size:
+        ctypes.memmove(array.ctypes.data, tf.TF_TensorData(tensor), array.nbytes)
     return array
 
 
@@ -317,10 +320,17 @@ def _delete(tensor: int) -> None:
     """Deletes a tensor that `_tensor` made, with its texts."""
     tf = library()
     if tf.TF_TensorType(tensor) == STRING:
-        data = tf.TF_TensorData(tensor)
-        count = 1
-        for i in range(tf.TF_NumDims(tensor)):
-            count *= tf.TF_Dim(tensor, i)
-        for i in range(count):
-            tf.TF_StringDealloc(data + i * STRING_SIZE)
+        for place in _places_of_strings(tensor):
+            tf.TF_StringDealloc(place)
     tf.TF_DeleteTensor(tensor)
+
+
+def _shape(tensor: int) -> list[int]:
+    tf = library()
+    return [tf.TF_Dim(tensor, i) for i in range(tf.TF_NumDims(tensor))]
+
+
+def _places_of_strings(tensor: int) -> range:
+    """The addresses of the `TF_TString`s of a tensor."""
+    begin, count = library().TF_TensorData(tensor) or 0, math.prod(_shape(tensor))
+    return range(begin, begin + count * STRING_SIZE, STRING_SIZE)

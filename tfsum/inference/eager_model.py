@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
+from numpy.typing import ArrayLike
 
 from tfsum.errors import ExportError
 from tfsum.inference.allowed_operations import check_operations
-from tfsum.inference.c_session import CallError
+from tfsum.inference.c_session import BROKEN, CallError
 
 # What TensorFlow raises for a file that is missing, truncated or corrupt.
-BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
+UNREADABLE = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
 
 
 class EagerModel:
@@ -41,7 +42,7 @@ class EagerModel:
         self._folder, self._model = folder, load_model(folder, description)
         self.signatures = frozenset(self._model.signatures)
 
-    def call(self, signature: str, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
         """Calls a signature.
 
         Args:
@@ -97,9 +98,6 @@ def load_model(folder: str | pathlib.Path, description: dict) -> Any:
 
     try:
         return tf.saved_model.load(str(folder))
-    except BROKEN as error:
+    except UNREADABLE as error:
         reason = str(error).partition("\n")[0]
-        raise ExportError(
-            f"{folder}: cannot be loaded ({reason}); a file is broken or missing: fetch or export"
-            " it again"
-        ) from error
+        raise ExportError(f"{folder}: cannot be loaded ({reason}); {BROKEN}") from error

@@ -2,16 +2,41 @@
 
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfsum.errors import Error
 from tfsum.inference import c_session
 from tfsum.inference.compute import computed_in
 from tfsum.inference.saved_model import newest, read_description
-from tfsum.inference.texts import as_bytes, batches, filled
+from tfsum.inference.texts import Value, as_bytes, batches, filled
 from tfsum.quiet_tensorflow import load_tensorflow
+
+
+class Model(Protocol):
+    """An exported model that is opened: a `CSession` or an `EagerModel`.
+
+    Attributes:
+        signatures: Names of its signatures.
+    """
+
+    signatures: frozenset[str]
+
+    def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+        """Calls a signature, from any thread.
+
+        Args:
+            signature: Name of the signature.
+            inputs: Name -> array, or list of bytes.
+
+        Returns:
+            Name -> array.
+
+        Raises:
+            CallError: The graph rejects the inputs, or fails.
+        """
 
 
 class ExportedModel:
@@ -42,7 +67,7 @@ class ExportedModel:
         self._model = open_model(self.path, self.description, computed_in(compute))
 
     def _ask(
-        self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Any
+        self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Value
     ) -> list[dict[str, np.ndarray]]:
         """Calls a signature on any number of texts, in groups.
 
@@ -75,7 +100,7 @@ class ExportedModel:
         return [answers[i] for i in range(len(answers))]
 
 
-def open_model(path: pathlib.Path, description: dict, compute: str = "float32") -> Any:
+def open_model(path: pathlib.Path, description: dict, compute: str = "float32") -> Model:
     """Opens an exported model in TensorFlow's C library, or in its Python where that cannot.
 
     Args:

@@ -6,6 +6,8 @@ import numpy as np
 
 from tfsum.errors import Error
 
+Value = bool | int | float | bytes  # of an input that all texts share
+
 TEXTS_AT_ONCE, BYTES_AT_ONCE = 32, 1 << 19
 # share of whole words; English news has 0.9 to 1, Spanish or French read by its vocabulary 0.55
 KNOWN_ENOUGH = 0.6
@@ -90,7 +92,7 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def filled(number: int, value: bool | int | float | bytes) -> np.ndarray:
+def filled(number: int, value: Value) -> np.ndarray:
     """An input of a signature with the same value for each text.
 
     Args:

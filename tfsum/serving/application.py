@@ -2,10 +2,8 @@
 log."""
 
 import asyncio
-import contextlib
 import pathlib
 import time
-from typing import Any
 
 import numpy as np
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -18,15 +16,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tfsum.errors import DataError
 from tfsum.inference.saved_model import read_vocabularies
+from tfsum.inference.texts import as_bytes
 from tfsum.inputs.apart import text_apart
 from tfsum.serving.json_body import read_object
 from tfsum.serving.loopback import is_loopback, is_page_of_another_site
 from tfsum.serving.open_inference import OpenInference
 from tfsum.serving.openapi import openapi_document
-from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
+from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.rest import JsonResponse, RestApi, received, unless_gone
-from tfsum.serving.servable import Servable
+from tfsum.serving.signature import Arrays
 from tfsum.serving.summarize_api import SummarizeApi
 
 # Path -> (file in the folder `page`, its type)
@@ -70,12 +69,15 @@ class Application:
         self.draining = False
 
         folder = pathlib.Path(__file__).parent / "page"
-        self._files = {path: (folder / name).read_bytes() for path, (name, _) in FILES.items()}
+        files = {
+            path: Response((folder / name).read_bytes(), headers=PAGE_HEADERS, media_type=kind)
+            for path, (name, kind) in FILES.items()
+        }
         routes = [
-            *(Route(path, self._file) for path in FILES),
+            *(Route(path, file, methods=["GET"]) for path, file in files.items()),
             Route("/page/attention", self._attention, methods=["POST"]),
             Route("/page/text", self._text, methods=["POST"]),
-            Route("/healthz", self._healthz),
+            Route("/healthz", PlainTextResponse("ok\n"), methods=["GET"]),
             Route("/readyz", self._readyz),
             Route("/monitoring/prometheus/metrics", self._prometheus),
             Route("/metrics", self._prometheus),
@@ -96,8 +98,7 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request over HTTP."""
-        begin = time.monotonic()
-        request = Request(scope)
+        begin, request = time.monotonic(), Request(scope)
         # Routes decode the names in a path after they have divided it at its slashes.
         path = scope["raw_path"].decode("latin-1").partition("?")[0]
         scope = {**scope, "path": path, "app": self}
@@ -111,16 +112,13 @@ class Application:
                 # past a proxy (RFC 9112, section 6.1).
                 two_framings = {"transfer-encoding", "content-length"} <= set(request.headers)
                 if self.draining or two_framings:
-                    message["headers"].append((b"connection", b"close"))
+                    message["headers"] = [*message["headers"], (b"connection", b"close")]
             bytes_out += len(message.get("body", b""))
             await send(message)
 
-        traced: contextlib.AbstractContextManager[dict] = contextlib.nullcontext({})
-        if path.startswith(
-            ("/v1/", "/v2/models/", "/summarize")
-        ):  # probes and browsers ask for the rest all the time
-            traced = span(request.method, request.headers, url_path=path[:MAX_LOGGED])
-        with traced as attributes:
+        # Probes and browsers ask for the other paths all the time.
+        traced = path.startswith(("/v1/", "/v2/models/", "/summarize"))
+        with span(request.method, request.headers, traced, url_path=path[:MAX_LOGGED]) as opened:
             try:
                 await self._app(scope, receive, record)
             except asyncio.CancelledError:  # a second signal ends the server
@@ -130,15 +128,14 @@ class Application:
                     RequestError("UNAVAILABLE", "the server stopped before the answer was computed")
                 )
                 await response(scope, receive, record)
-            attributes["http.response.status_code"] = status
+            opened["http.response.status_code"] = status
 
         model = scope.get("path_params", {}).get("name", "")
-        action = scope["endpoint"].__name__ if model else ""
         bytes_in = request.headers.get("content-length")
         self._predictor.record(
             begin,
             model,
-            action,
+            scope["endpoint"].__name__ if model else "",
             status,
             method=request.method,
             path=path[:MAX_LOGGED],
@@ -158,17 +155,12 @@ class Application:
             if scope["path"] not in WITHOUT_TOKEN:
                 self._predictor.check_token(request.headers.get("authorization", ""))
             return await self._router(scope, receive, send)
-        except RequestError as error:
-            response = _failure(error)
         except HTTPException as error:
             response = _no_route(request, error)
         except ClientDisconnect:
             response = Response(status_code=499)
-        except Exception:
-            LOG.exception("a request failed")
-            response = _failure(
-                RequestError("INTERNAL", "the request failed; the server's log says why")
-            )
+        except Exception as error:
+            response = _failure(as_request_error(error))
         await response(scope, receive, send)
 
     def _check_site(self, request: Request) -> None:
@@ -189,11 +181,6 @@ class Application:
             "PERMISSION_DENIED",
         )
 
-    async def _file(self, request: Request) -> Response:
-        """A file of the page."""
-        path = request.scope["path"]
-        return Response(self._files[path], headers=PAGE_HEADERS, media_type=FILES[path][1])
-
     async def _attention(self, request: Request) -> Response:
         """The attention between the pieces of a text and of its answer, and the alternatives.
 
@@ -206,7 +193,7 @@ class Application:
                 raise invalid('expected {"model": "NAME", "text": "..."}')
             return JsonResponse(await self._attend(request, name, text))
 
-    async def _attend(self, request: Request, name: str, text: str) -> dict[str, Any]:
+    async def _attend(self, request: Request, name: str, text: str) -> dict[str, object]:
         """The outputs of `attend` for a text, in words."""
         with self._predictor.versions.use(name) as servable:
             require(
@@ -214,15 +201,13 @@ class Application:
                 f"{name} has no signature 'attend'; it is not an abstractive model, or was exported"
                 " by an older tfsum",
             )
-            inputs = {"text": np.array([text.encode("utf-8", "replace")], object)}
-            signature = servable.signatures["attend"]
-            outputs = await unless_gone(
-                request, self._predictor.predict(servable, signature, inputs)
-            )
-
-            row = {key: array[0] for key, array in outputs.items()}
+            inputs = {"text": np.array([as_bytes(text)], object)}
+            answer = self._predictor.predict(servable, servable.signatures["attend"], inputs)
+            outputs = await unless_gone(request, answer)
             # The vocabularies are read from files.
-            return await asyncio.to_thread(_in_words, servable, row)
+            return await asyncio.to_thread(
+                _in_words, servable.path, {key: array[0] for key, array in outputs.items()}
+            )
 
     async def _text(self, request: Request) -> Response:
         """The text of a file that is the body of the request; its name is the parameter `name`."""
@@ -235,9 +220,6 @@ class Application:
             except DataError as error:
                 raise invalid(str(error)) from None
         return JsonResponse({"text": text})
-
-    async def _healthz(self, request: Request) -> Response:
-        return PlainTextResponse("ok\n")
 
     async def _readyz(self, request: Request) -> Response:
         if self.draining:
@@ -265,20 +247,20 @@ def _failure(error: RequestError) -> Response:
 
 
 def _no_route(request: Request, error: HTTPException) -> Response:
-    path, allowed = request.scope["path"], (error.headers or {}).get("Allow")
-    message = f"there is no {path[:MAX_LOGGED]}; models are below /v1/models/"
-    if allowed:
-        message = f"{request.method} {path[:MAX_LOGGED]}; expected {allowed}"
+    path = request.scope["path"][:MAX_LOGGED]
+    message = f"there is no {path}; models are below /v1/models/"
+    if error.headers is not None:
+        message = f"{request.method} {path}; expected {error.headers['Allow']}"
     return JsonResponse({"error": message}, error.status_code, error.headers)
 
 
-def _in_words(servable: Servable, row: dict[str, np.ndarray]) -> dict[str, Any]:
+def _in_words(path: pathlib.Path, row: Arrays) -> dict[str, object]:
     """The outputs of `attend` for one text, with word pieces in place of ids."""
-    source_pieces, target_pieces = read_vocabularies(servable.path)
+    source_pieces, target_pieces = read_vocabularies(path)
     source_ids = row["source_ids"][: np.count_nonzero(row["source_ids"])]
     ids = row["ids"][: np.count_nonzero(row["ids"])]
     attention = row["attention"][: len(ids), : len(source_ids)]
-    answer = {
+    answer: dict[str, object] = {
         "source": [source_pieces[i] for i in source_ids],
         "answer": [target_pieces[i] for i in ids],
         "attention": attention.astype(float).round(4).tolist(),

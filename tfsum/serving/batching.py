@@ -7,7 +7,7 @@ import functools
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -100,17 +100,19 @@ class Batcher:
 
     def __init__(self, settings: ServerSettings, observe: Observe = lambda *_: None) -> None:
         self._settings = settings
-        self._short = _Lane("batch", settings.threads, settings, observe)
-        self._long = _Lane("long batch", 1, settings, observe)
+        self._lanes = [
+            _Lane("batch", settings.threads, settings, observe),
+            _Lane("long batch", 1, settings, observe),
+        ]
 
     @property
     def waiting(self) -> int:
         """Number of the requests, or parts of requests, that wait."""
-        return self._short.waiting + self._long.waiting
+        return sum(len(lane.waiting()) for lane in self._lanes)
 
     async def answer(
         self,
-        model: object,
+        model: Hashable,
         run: Callable[[str, Arrays], Arrays],
         signature: Signature,
         inputs: Arrays,
@@ -118,7 +120,7 @@ class Batcher:
         """The outputs of a signature, computed in a batch with those of other requests.
 
         Args:
-            model: Hashable object that stands for the model.
+            model: What stands for the model.
             run: Function of (name of a signature, inputs) that returns its outputs.
             signature: Signature to call.
             inputs: Name -> array.
@@ -130,35 +132,34 @@ class Batcher:
             RequestError: The queue is full, or too long for an answer in time; the time is over; or
                 the model rejects the inputs.
         """
-        timeout = self._settings.timeout
+        timeout, waiting = self._settings.timeout, self.waiting
         require(
-            self.waiting < self._settings.max_queue,
-            f"the queue is full ({self.waiting} requests wait); ask again later",
+            waiting < self._settings.max_queue,
+            f"the queue is full ({waiting} requests wait); ask again later",
             "RESOURCE_EXHAUSTED",
             retry_after=1,
         )
 
-        key: tuple = (model, signature.name, object())  # equal to no other
-        if signature.mergeable:
-            shapes = sorted((name, array.shape[1:]) for name, array in inputs.items())
-            key = (model, signature.name, *shapes)
-        compute = functools.partial(run, signature.name)
-        loop = asyncio.get_running_loop()
-        jobs = [
-            Job(key, compute, part, sizes, loop.create_future(), loop.time())
-            for part, sizes in self._parts(signature, inputs)
-        ]
-
-        for lane in (self._short, self._long):
-            lane.check_wait([job for job in jobs if self._lane(job) is lane])
-        for job in jobs:
-            self._lane(job).put(job)
+        jobs = self._jobs(
+            (model, signature.name), functools.partial(run, signature.name), signature, inputs
+        )
+        lanes = [(lane, [job for job in jobs if self._lane(job) is lane]) for lane in self._lanes]
+        for lane, its_jobs in lanes:
+            lane.check_wait(its_jobs)
+        for lane, its_jobs in lanes:
+            lane.put(its_jobs)
 
         try:
             async with asyncio.timeout(timeout):
                 answers = await asyncio.gather(*(job.answer for job in jobs))
         except TimeoutError:
-            raise self._timeout_error(jobs) from None
+            require(
+                not any(job.started for job in jobs),
+                f"the answer was not computed in {timeout:g} s (the server's `--timeout`); send"
+                " fewer or shorter documents",
+                "DEADLINE_EXCEEDED",
+            )
+            raise _late(timeout) from None
         finally:
             for job in jobs:
                 # A job that did not start is dropped. asyncio would log an exception of another
@@ -169,32 +170,36 @@ class Batcher:
 
     def close(self) -> None:
         """Lets the threads end when their batches are computed."""
-        self._short.close()
-        self._long.close()
+        for lane in self._lanes:
+            lane.close()
 
     def _lane(self, job: Job) -> "_Lane":
-        is_long = max(job.sizes, default=0) > self._settings.long_characters
-        return self._long if is_long else self._short
+        return self._lanes[max(job.sizes, default=0) > self._settings.long_characters]
 
-    def _parts(self, signature: Signature, inputs: Arrays) -> list[tuple[Arrays, list[int]]]:
-        """The parts of a request, each at most as large as a batch: (inputs, cost of each row)."""
-        sizes = row_sizes(inputs) if signature.batched else [sum(row_sizes(inputs))]
-        if not signature.mergeable:
-            return [(inputs, sizes)]
-
+    def _jobs(
+        self,
+        key: tuple,
+        compute: Callable[[Arrays], Arrays],
+        signature: Signature,
+        inputs: Arrays,
+    ) -> list[Job]:
+        """The parts of a request, each at most as large as a batch."""
+        loop = asyncio.get_running_loop()
+        sizes = row_sizes(inputs)
+        if not signature.batched:
+            sizes = [sum(sizes)]
+        parts = [(inputs, sizes)]
+        apart: Sequence[object] = [object()]  # equal to no other
+        if signature.mergeable:
+            apart = sorted((name, array.shape[1:]) for name, array in inputs.items())
+            parts = [
+                ({name: array[part] for name, array in inputs.items()}, sizes[part])
+                for part in divide_rows(sizes, self._settings.batch_characters)
+            ]
         return [
-            ({name: array[part] for name, array in inputs.items()}, sizes[part])
-            for part in divide_rows(sizes, self._settings.batch_characters)
+            Job((*key, *apart), compute, part, its_sizes, loop.create_future(), loop.time())
+            for part, its_sizes in parts
         ]
-
-    def _timeout_error(self, jobs: list[Job]) -> RequestError:
-        if any(job.started for job in jobs):
-            return RequestError(
-                "DEADLINE_EXCEEDED",
-                f"the answer was not computed in {self._settings.timeout:g} s (the server's "
-                "`--timeout`); send fewer or shorter documents",
-            )
-        return _late(self._settings.timeout)
 
 
 class _Lane:
@@ -220,14 +225,10 @@ class _Lane:
         # When the batches that are computed, one in a thread, are expected to end.
         self._ends: list[float] = []
 
-    @property
-    def waiting(self) -> int:
-        return sum(1 for _ in self._waiting())
-
-    def _waiting(self) -> Iterator[Job]:
+    def waiting(self) -> list[Job]:
         """The jobs that somebody waits for, and that are not begun."""
         jobs = itertools.chain.from_iterable(self._queues.values())
-        return (job for job in jobs if not job.answer.done())
+        return [job for job in jobs if not job.answer.done()]
 
     def check_wait(self, jobs: list[Job]) -> None:
         """Checks that jobs can be answered in time after those that are here already.
@@ -239,7 +240,7 @@ class _Lane:
 
         now = asyncio.get_running_loop().time()
         work = sum(max(0.0, end - now) for end in self._ends)
-        work += sum(map(self._seconds, itertools.chain(self._waiting(), jobs)))
+        work += sum(map(self._seconds, self.waiting() + jobs))
         wait, limit = work / self._threads, SHARE * self._settings.timeout
         if wait <= limit:
             self._refusals += (1 - FORGET) * (self._refused - self._refusals)
@@ -259,12 +260,13 @@ class _Lane:
     def _seconds(self, job: Job) -> float:
         return self._pace.seconds(job.key[:2], job.size)
 
-    def put(self, job: Job) -> None:
-        self._queues.setdefault(job.key, collections.deque()).append(job)
+    def put(self, jobs: list[Job]) -> None:
+        for job in jobs:
+            self._queues.setdefault(job.key, collections.deque()).append(job)
         self._start()
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=False)
 
     def _start(self) -> None:
         """Starts the batches for which there is a thread and which need not wait."""
@@ -296,12 +298,12 @@ class _Lane:
         batch: list[Job] = []
         size = 0
         while queue and (not batch or size + queue[0].size <= self._settings.batch_characters):
-            job, timeout = queue.popleft(), self._settings.timeout
-            if job.answer.done():
-                continue
+            job = queue.popleft()
             waited = now - job.arrived
-            if waited > FRESH and waited + self._seconds(job) > timeout:
-                job.answer.set_exception(_late(timeout))
+            late = waited > FRESH and waited + self._seconds(job) > self._settings.timeout
+            if late and not job.answer.done():
+                job.answer.set_exception(_late(self._settings.timeout))
+            if job.answer.done():
                 continue
             job.started = True
             batch.append(job)
@@ -315,11 +317,6 @@ class _Lane:
     def _finish(self, batch: list[Job], end: float, done: asyncio.Future) -> None:
         """Gives the jobs of a batch their answers, and starts the next batch."""
         self._ends.remove(end)
-        if done.cancelled():  # the lane was closed before a thread was free
-            for job in batch:
-                job.answer.cancel()
-            return
-
         answers, seconds = done.result()
         rows, size = sum(len(job.sizes) for job in batch), sum(job.size for job in batch)
         self._pace.observe(batch[0].key[:2], size, seconds)

@@ -1,20 +1,18 @@
 """TensorFlow Serving's gRPC services: PredictionService and ModelService."""
 
-import asyncio
 import functools
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
 
 from tfsum.serving.model_versions import STATES
-from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
-from tfsum.serving.request_error import CODES, RequestError, require
+from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
+from tfsum.serving.request_error import CODES, RequestError, invalid, require
 from tfsum.serving.signature import Arrays, Signature
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
-from tfsum.tensorflow_messages import message
+from tfsum.tensorflow_messages import Fields, message
 
 SIGNATURE_DEF = "signature_def"  # the one field of GetModelMetadata
 
@@ -59,42 +57,35 @@ class GrpcServices:
     async def _handle(
         self,
         method: str,
-        call: Callable[[Any], Awaitable[Any]],
+        call: Callable[[Fields], Awaitable[Fields]],
         content: bytes,
         context: grpc.aio.ServicerContext,
-    ) -> Any:
+    ) -> Fields:
         """Calls a method; records and traces the call, and gives errors the status of gRPC."""
-        begin, action, code, reason = time.monotonic(), f"grpc {method}", "OK", ""
-        model = ""
+        begin, action, model = time.monotonic(), f"grpc {method}", ""
+        code = "CANCELLED"  # by the client, or by a server that stops at once
         metadata = dict(context.invocation_metadata() or ())
-        with span(action, metadata, rpc_system="grpc", rpc_method=method) as attributes:
+        with span(action, metadata, rpc_system="grpc", rpc_method=method) as opened:
             try:
                 self._predictor.check_token(str(metadata.get("authorization", "")))
                 with self._predictor.room() as take:
                     take(len(content))
-                    request = await offload(
-                        len(content), message(f"{method}Request").FromString, content
-                    )
+                    request = await offload(len(content), _decode, method, content)
                     model = request.model_spec.name
-                    return await call(request)
-            except DecodeError:
-                code, reason = "INVALID_ARGUMENT", f"the message is no {method}Request"
-            except RequestError as error:
-                code, reason = error.code, error.message
-            except asyncio.CancelledError:  # by the client, or by a server that stops at once
-                code = "CANCELLED"
-                raise
-            except Exception:
-                LOG.exception("a call failed")
-                code, reason = "INTERNAL", "the call failed; the server's log says why"
+                    response = await call(request)
+                    code = "OK"
+                    return response
+            except Exception as error:
+                failed = as_request_error(error)
+                code = failed.code
             finally:
-                attributes["rpc.grpc.status_code"] = CODES[code][0]
+                opened["rpc.grpc.status_code"] = CODES[code][0]
                 self._predictor.record(
                     begin, model, action, code, method=action, model=model[:MAX_LOGGED]
                 )
-        await context.abort(grpc.StatusCode[code], reason)
+        return await context.abort(grpc.StatusCode[code], failed.message)
 
-    async def _predict(self, request: Any) -> Any:
+    async def _predict(self, request: Fields) -> Fields:
         with self._predictor.versions.use(*_model_version(request)) as servable:
             name = request.model_spec.signature_name or "serving_default"
             if name not in servable.signatures:
@@ -115,7 +106,7 @@ class GrpcServices:
             size = sum(array.nbytes for array in outputs.values())
             return await offload(size, _response, used, outputs)
 
-    async def _metadata(self, request: Any) -> Any:
+    async def _metadata(self, request: Fields) -> Fields:
         require(
             request.metadata_field,
             "GetModelMetadataRequest must specify at least one metadata_field",
@@ -134,8 +125,8 @@ class GrpcServices:
             response.metadata[SIGNATURE_DEF].Pack(packed)
             return response
 
-    async def _status(self, request: Any) -> Any:
-        states = self._predictor.states(*_model_version(request))
+    async def _status(self, request: Fields) -> Fields:
+        states = self._predictor.versions.status(*_model_version(request))
         return message("GetModelStatusResponse")(
             model_version_status=[
                 {
@@ -151,7 +142,14 @@ class GrpcServices:
         )
 
 
-def _model_version(request: Any) -> tuple[str, int | None, str | None]:
+def _decode(method: str, content: bytes) -> Fields:
+    try:
+        return message(f"{method}Request").FromString(content)
+    except DecodeError:
+        raise invalid(f"the message is no {method}Request") from None
+
+
+def _model_version(request: Fields) -> tuple[str, int | None, str | None]:
     """Name, version and label of a ModelSpec, None where it does not have them."""
     require(request.HasField("model_spec"), "Missing ModelSpec")
     require(request.model_spec.name, "ModelSpec has no name specified.")
@@ -160,7 +158,7 @@ def _model_version(request: Any) -> tuple[str, int | None, str | None]:
     return spec.name, version, spec.version_label or None
 
 
-def _read_inputs(request: Any, signature: Signature) -> Arrays:
+def _read_inputs(request: Fields, signature: Signature) -> Arrays:
     names, expected = set(request.inputs), set(signature.inputs)
     require(
         names == expected,
@@ -181,6 +179,6 @@ def _read_inputs(request: Any, signature: Signature) -> Arrays:
     return inputs
 
 
-def _response(model_spec: dict[str, Any], outputs: Arrays) -> Any:
+def _response(model_spec: dict, outputs: Arrays) -> Fields:
     tensors = {name: to_proto(array) for name, array in outputs.items()}
     return message("PredictResponse")(model_spec=model_spec, outputs=tensors)

@@ -8,7 +8,7 @@ import grpc
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.signature import Arrays
 from tfsum.serving.tensor_proto import from_proto, to_proto
-from tfsum.tensorflow_messages import message
+from tfsum.tensorflow_messages import Fields, message
 
 # The server has limits of its own.
 NO_LIMITS = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
@@ -79,7 +79,7 @@ class GrpcTransport:
         if self._channel is not None:
             await self._channel.close()
 
-    async def _call(self, method: str, **fields: Any) -> Any:
+    async def _call(self, method: str, **fields: object) -> Fields:
         """The response of a method to a request with these fields."""
         if self._channel is None:  # it belongs to the loop that runs now
             self._channel = grpc.aio.insecure_channel(

@@ -6,11 +6,11 @@ import urllib.parse
 from typing import Any
 
 import httpx2
-import numpy as np
 
+from tfsum.serving.json_tensor import read_array
 from tfsum.serving.loopback import is_loopback
 from tfsum.serving.request_error import CODES, RequestError
-from tfsum.serving.signature import NUMPY, Arrays
+from tfsum.serving.signature import Arrays
 
 # Status of HTTP -> code; of several codes with one status, the first.
 CODE_OF_STATUS = {status: code for code, (_, status) in reversed(CODES.items())} | {
@@ -89,7 +89,8 @@ class HttpTransport:
             )
         if len(infos) == 1:
             outputs = dict.fromkeys(infos, outputs)
-        return {name: _from_json(value, infos[name]) for name, value in outputs.items()}
+        types = {name: info["dtype"].removeprefix("DT_").lower() for name, info in infos.items()}
+        return {name: read_array(value, types[name]) for name, value in outputs.items()}
 
     async def signatures(self) -> dict[str, tuple[list[str], list[str]]]:
         """The names of the inputs and outputs of each signature.
@@ -111,7 +112,7 @@ class HttpTransport:
         """Type and shape of the inputs or the outputs of a signature, as far as it is known."""
         return self._signatures.get(signature, {}).get(side, {})
 
-    def _fits(self, outputs: Any, signature: str) -> bool:
+    def _fits(self, outputs: object, signature: str) -> bool:
         """Whether the outputs of an answer are those of the metadata."""
         infos = self._infos(signature, "outputs")
         if len(infos) == 1:  # it is written without its name
@@ -159,23 +160,9 @@ class HttpTransport:
         )
 
 
-def _from_json(value: Any, info: dict) -> np.ndarray:
-    """Nested lists as an array of the type in the metadata."""
-    array = np.array(value, NUMPY[info["dtype"].removeprefix("DT_").lower()])
-    if array.dtype == object:
-        array = np.asarray(np.frompyfunc(_decode, 1, 1)(array), object)
-    return array
-
-
 def _encode(text: bytes) -> str | dict[str, str]:
     """A text as a JSON value: bytes that are not UTF-8 in base64."""
     try:
         return text.decode()
     except UnicodeDecodeError:
         return {"b64": base64.b64encode(text).decode()}
-
-
-def _decode(value: str | dict[str, str]) -> bytes:
-    if isinstance(value, dict):
-        return base64.b64decode(value["b64"])
-    return value.encode()

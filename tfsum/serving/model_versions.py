@@ -32,7 +32,6 @@ class Version:
     """A version of a model, and its state.
 
     Attributes:
-        path: Folder NAME/VERSION.
         state: Key of `STATES`.
         code: "OK", or the code of the error that kept the version out.
         message: Message of that error.
@@ -42,11 +41,10 @@ class Version:
         files: Fingerprint of the files that were loaded, or of a later change that was logged.
 
     Example:
-        >>> Version(pathlib.Path("saved_models/news/1")).state
+        >>> Version().state
         'START'
     """
 
-    path: pathlib.Path
     state: str = "START"
     code: str = "OK"
     message: str = ""
@@ -148,6 +146,33 @@ class ModelVersions:
         """
         with self._lock:
             return dict(sorted(self.models.get(name, {}).items(), reverse=True))
+
+    def status(
+        self, name: str, version: int | None = None, label: str | None = None
+    ) -> dict[int, Version]:
+        """The versions of a model, or the one with a number or a label.
+
+        Args:
+            name: Name of the model.
+            version: Number of a version; all where None.
+            label: Label of a version; all where None.
+
+        Returns:
+            Number -> version, the newest first.
+
+        Raises:
+            RequestError: There is none.
+        """
+        found = self.states(name)
+        if not found:
+            raise self.missing("NOT_FOUND", f"Could not find any versions of model {name}")
+        if label is not None:
+            version = self._number_of_label(name, label)
+        if version is None:
+            return found
+        if version not in found:
+            raise self.missing("NOT_FOUND", f"Could not find version {version} of model {name}")
+        return {version: found[version]}
 
     @property
     def ready(self) -> bool:
@@ -297,18 +322,15 @@ class ModelVersions:
 
         begin = time.monotonic()
         try:
-            servable = self._load(name, number, path)
+            version.servable = self._load(name, number, path)
         except Exception as error:  # whatever is wrong with a folder, the server goes on
-            with self._lock:
-                version.tries += 1
-                version.state, version.code = "END", "FAILED_PRECONDITION"
-                version.message = str(error)
+            version.tries += 1
+            version.message, version.code = str(error), "FAILED_PRECONDITION"
+            version.state = "END"
             LOG.error("model %s version %d cannot be served: %s", name, number, error)
             return
 
-        with self._lock:
-            version.servable, version.state = servable, "AVAILABLE"
-            version.code, version.message = "OK", ""
+        version.state = "AVAILABLE"
         LOG.info(
             "model %s version %d answers, after %.1f s", name, number, time.monotonic() - begin
         )
@@ -330,10 +352,10 @@ class ModelVersions:
             return None
 
         if version is None or version.files != files or version.unloaded:
-            version = self.models[name][number] = Version(path)
+            version = self.models[name][number] = Version()
         if version.tries > self._settings.load_retries:
             return None
-        version.state, version.files = "LOADING", files
+        version.state, version.files, version.code, version.message = "LOADING", files, "OK", ""
         return version
 
     def _settled(self, versions: dict[int, Version]) -> bool:

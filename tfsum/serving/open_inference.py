@@ -5,7 +5,9 @@ than `serving_default` is named by the parameter `signature` of a request; the e
 data is not there.
 """
 
-from collections.abc import Mapping
+import functools
+import json
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from starlette.requests import Request
@@ -15,9 +17,10 @@ from starlette.routing import Route
 import tfsum
 from tfsum.serving.json_body import read_object
 from tfsum.serving.json_tensor import read_array
-from tfsum.serving.predictor import Predictor, offload
+from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.rest import JsonResponse, received, unless_gone
+from tfsum.serving.rest import JsonResponse, predicted
+from tfsum.serving.servable import Servable
 from tfsum.serving.signature import NUMPY, Arrays, Signature, TensorInfo
 
 # TensorFlow's name of a type -> the protocol's
@@ -101,24 +104,20 @@ class OpenInference:
             "the request has binary data, and the server has no such extension; send JSON"
             " (binary_data=False)",
         )
-        async with received(request, self._predictor) as body:
-            with self._versions.use(**request.path_params) as servable:
-                async with self._predictor.reading():
-                    document = await offload(len(body), read_object, body)
-                    signature = servable.signature(_signature_name(document))
-                    wanted = signature.wanted_outputs([*_tensors(document, "outputs")])
-                    inputs = await offload(len(body), _read, document, signature)
-                answer = self._predictor.predict(servable, signature, inputs)
-                outputs = await unless_gone(request, answer)
-                size = sum(array.nbytes for array in outputs.values())
-                content = {
-                    "model_name": servable.name,
-                    "model_version": str(servable.version),
-                    "outputs": await offload(size, _write, outputs, signature, wanted),
-                }
-                if "id" in document:
-                    content["id"] = document["id"]
-                return JsonResponse(content)
+        return await predicted(request, self._predictor, _read)
+
+
+def _read(body: bytes, servable: Servable) -> tuple[Signature, Arrays, Callable[[Arrays], bytes]]:
+    document = read_object(body)
+    signature = servable.signature(_signature_name(document))
+    wanted = signature.wanted_outputs([*_tensors(document, "outputs")])
+    answer = {
+        "model_name": servable.name,
+        "model_version": str(servable.version),
+        **{key: document[key] for key in ("id",) if key in document},
+    }
+    inputs = _inputs(document, signature)
+    return signature, inputs, functools.partial(_write, answer, signature, wanted)
 
 
 def _signature_name(document: dict) -> str:
@@ -142,8 +141,7 @@ def _tensors(document: dict, key: str) -> dict[str, dict]:
     return found
 
 
-def _read(document: dict, signature: Signature) -> Arrays:
-    """The inputs of a request."""
+def _inputs(document: dict, signature: Signature) -> Arrays:
     tensors = _tensors(document, "inputs")
     require(
         tensors.keys() == signature.inputs.keys(),
@@ -181,9 +179,9 @@ def _described(infos: Mapping[str, TensorInfo]) -> list[dict[str, object]]:
     ]
 
 
-def _write(outputs: Arrays, signature: Signature, wanted: list[str]) -> list[dict[str, object]]:
-    """The outputs that were asked for, their data flat."""
-    return [
+def _write(answer: dict, signature: Signature, wanted: list[str], outputs: Arrays) -> bytes:
+    """The answer with the outputs that were asked for, their data flat."""
+    tensors = [
         {
             "name": name,
             "datatype": DATATYPES[signature.outputs[name].dtype],
@@ -192,6 +190,7 @@ def _write(outputs: Arrays, signature: Signature, wanted: list[str]) -> list[dic
         }
         for name in wanted
     ]
+    return json.dumps({**answer, "outputs": tensors}, ensure_ascii=False).encode()
 
 
 def _decoded(array: np.ndarray) -> np.ndarray:

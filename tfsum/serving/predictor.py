@@ -7,11 +7,11 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tfsum.serving.batching import Batcher
 from tfsum.serving.metrics import Metrics
-from tfsum.serving.model_versions import ModelVersions, Version
+from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
@@ -98,36 +98,14 @@ class Predictor:
                 (servable.name, servable.version), servable.run, signature, inputs
             )
 
-    def states(
-        self, name: str, version: int | None = None, label: str | None = None
-    ) -> dict[int, Version]:
-        """The versions of a model, or the one with a number or a label.
-
-        Args:
-            name: Name of the model.
-            version: Number of a version; all where None.
-            label: Label of a version; all where None.
-
-        Raises:
-            RequestError: There is none.
-        """
-        states = self.versions.states(name)
-        if not states:
-            raise self.versions.missing("NOT_FOUND", f"Could not find any versions of model {name}")
-        if label is not None:
-            with self.versions.use(name, label=label) as servable:
-                version = servable.version
-        if version is None:
-            return states
-
-        if version not in states:
-            raise self.versions.missing(
-                "NOT_FOUND", f"Could not find version {version} of model {name}"
-            )
-        return {version: states[version]}
-
     def record(
-        self, begin: float, model: str, action: str, status: int | str, /, **details: Any
+        self,
+        begin: float,
+        model: str,
+        action: str,
+        status: int | str,
+        /,
+        **details: str | int | None,
     ) -> None:
         """Counts a request, and writes a line of JSON about it to the access log.
 
@@ -233,6 +211,23 @@ class Predictor:
             )
 
 
+def as_request_error(error: Exception) -> RequestError:
+    """The error that a client is told; one that is not about the request goes to the log.
+
+    Args:
+        error: Exception that is being handled.
+
+    Example:
+        >>> as_request_error(RequestError("NOT_FOUND", "no such model")).code
+        'NOT_FOUND'
+    """
+    if isinstance(error, RequestError):
+        return error
+
+    LOG.exception("a request failed")
+    return RequestError("INTERNAL", "the request failed; the server's log says why")
+
+
 async def offload(size: int, function: Callable[..., T], *arguments: object) -> T:
     """Calls a function, in a thread if its message is large: the event loop serves others.
 
@@ -259,8 +254,11 @@ async def offload(size: int, function: Callable[..., T], *arguments: object) -> 
 
 @contextlib.contextmanager
 def span(
-    name: str, headers: Mapping[str, str] | None = None, **attributes: Any
-) -> Iterator[dict[str, Any]]:
+    name: str,
+    headers: Mapping[str, str] | None = None,
+    traced: bool = True,
+    **attributes: str | int,
+) -> Iterator[dict[str, str | int]]:
     """Opens a span of OpenTelemetry around a piece of work, if its packages are installed.
 
     OpenTelemetry's own instrumentation of ASGI covers neither gRPC nor the predictions. Its SDK
@@ -271,6 +269,7 @@ def span(
         name: Name of the span.
         headers: Headers of a request, which may name the span of the client; None for a part of the
             span that is open.
+        traced: Whether to open one.
         **attributes: Attributes of the span, never a text; a `_` in a name stands for a dot.
 
     Yields:
@@ -280,8 +279,8 @@ def span(
         >>> with span("predict", model_name="news") as attributes:
         ...     attributes["rows"] = 3
     """
-    more: dict[str, Any] = {}
-    if trace is None:
+    more: dict[str, str | int] = {}
+    if trace is None or not traced:
         yield more
         return
 

@@ -1,7 +1,5 @@
 """The error of a request, with the status code that gRPC and TensorFlow Serving give it."""
 
-from typing import Any
-
 from tfsum.errors import Error
 
 # Code -> (number in gRPC, status in HTTP), as TensorFlow Serving's http_server.cc maps them.
@@ -70,7 +68,11 @@ def invalid(message: str) -> RequestError:
 
 
 def require(
-    condition: object, message: str, code: str = "INVALID_ARGUMENT", **options: Any
+    condition: object,
+    message: str,
+    code: str = "INVALID_ARGUMENT",
+    http_status: int | None = None,
+    retry_after: float | None = None,
 ) -> None:
     """Raises an error unless a condition is true.
 
@@ -78,7 +80,8 @@ def require(
         condition: Value that is true where the request is right.
         message: What is wrong, and what was expected.
         code: Name of the status.
-        **options: `http_status` and `retry_after` of the error.
+        http_status: Status in HTTP; that of the code where None.
+        retry_after: Seconds after which to send the request again; None where it would fail again.
 
     Raises:
         RequestError: The condition is false.
@@ -87,4 +90,4 @@ def require(
         >>> require(["a text"], "no texts")
     """
     if not condition:
-        raise RequestError(code, message, **options)
+        raise RequestError(code, message, http_status, retry_after)

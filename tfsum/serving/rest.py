@@ -5,11 +5,12 @@ Source: tensorflow/serving, model_servers/http_rest_api_handler.cc and http_rest
 
 import asyncio
 import contextlib
+import functools
 import json
 import urllib.parse
 import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
 
 from google.protobuf.json_format import MessageToDict
 from starlette.convertors import Convertor, register_url_convertor
@@ -24,6 +25,7 @@ from tfsum.serving.predictor import MAX_LOGGED, Predictor, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
+from tfsum.serving.signature import Arrays, Signature
 
 T = TypeVar("T")
 MODEL_PATHS = [
@@ -95,7 +97,7 @@ class JsonResponse(Response):
 
     media_type = "application/json"
 
-    def render(self, content: Any) -> bytes:
+    def render(self, content: object) -> bytes:
         """The body of the response."""
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -174,12 +176,12 @@ async def received(request: Request, predictor: Predictor) -> AsyncIterator[byte
         yield await read_body(request, predictor.settings, take)
 
 
-async def unless_gone(request: Request, answer: Coroutine[Any, Any, T]) -> T:
+async def unless_gone(request: Request, answer: Awaitable[T]) -> T:
     """Waits for an answer as long as its client does.
 
     Args:
         request: Request whose body was read.
-        answer: Coroutine of the answer, cancelled when the client is gone.
+        answer: Answer, cancelled when the client is gone.
 
     Raises:
         ClientDisconnect: The client is gone.
@@ -202,6 +204,34 @@ async def unless_gone(request: Request, answer: Coroutine[Any, Any, T]) -> T:
     finally:
         answered.cancel()
         gone.cancel()
+
+
+async def predicted(
+    request: Request,
+    predictor: Predictor,
+    read: Callable[[bytes, Servable], tuple[Signature, Arrays, Callable[[Arrays], bytes]]],
+) -> Response:
+    """Answers a request to a model that its path names.
+
+    Args:
+        request: Request over HTTP.
+        predictor: Predictor that answers within the limits of the server.
+        read: Function from the body and the model to a signature, its inputs, and a function that
+            writes its outputs in JSON.
+
+    Raises:
+        RequestError: The request is wrong, too large or too late.
+        ClientDisconnect: The client is gone.
+    """
+    async with received(request, predictor) as body:
+        with predictor.versions.use(**request.path_params) as servable:
+            async with predictor.reading():
+                signature, inputs, write = await offload(len(body), read, body, servable)
+            answer = predictor.predict(servable, signature, inputs)
+            outputs = await unless_gone(request, answer)
+            size = sum(array.nbytes for array in outputs.values())
+            content = await offload(size, write, outputs)
+            return Response(content, media_type=JsonResponse.media_type)
 
 
 class RestApi:
@@ -250,7 +280,9 @@ class RestApi:
                         "state": version.state,
                         "status": {"error_code": version.code, "error_message": version.message},
                     }
-                    for number, version in self._predictor.states(**request.path_params).items()
+                    for number, version in self._predictor.versions.status(
+                        **request.path_params
+                    ).items()
                 ]
             }
         )
@@ -279,32 +311,14 @@ class RestApi:
 
     async def predict(self, request: Request) -> Response:
         """The outputs of a signature; the error of a wrong request shows a correct body."""
-        async with received(request, self._predictor) as body:
-            with self._versions.use(**request.path_params) as servable:
-                return await self._predict(request, body, servable)
-
-    async def _predict(self, request: Request, body: bytes, servable: Servable) -> Response:
-        signature = servable.signatures.get("serving_default")
+        asked = _Asked(self._predictor)
         try:
-            async with self._predictor.reading():
-                document = await offload(len(body), read_object, body)
-                signature = servable.signature(signature_name(document))
-                self._predictor.check_rows(row_count(document))
-                inputs = await offload(len(body), read_inputs, document, signature)
-            in_rows = "instances" in document
-            del document  # it may be ten times as large as the arrays
-
-            answer = self._predictor.predict(servable, signature, inputs)
-            outputs = await unless_gone(request, answer)
+            return await predicted(request, self._predictor, asked.read)
         except RequestError as error:
-            if signature is None or error.http_status != 400:
+            if asked.signature is None or error.http_status != 400:
                 raise
-            message = f"{error.message}; a correct body is {signature.sample_body()}"
+            message = f"{error.message}; a correct body is {asked.signature.sample_body()}"
             raise RequestError(error.code, message) from None
-
-        size = sum(array.nbytes for array in outputs.values())
-        content = await offload(size, write_outputs, outputs, in_rows)
-        return Response(content, media_type="application/json")
 
     async def unsupported(self, request: Request) -> Response:
         """Refuses `:classify` and `:regress`."""
@@ -319,3 +333,28 @@ class RestApi:
 
 async def _no_name(request: Request) -> Response:
     raise invalid("Missing model name in request.")
+
+
+class _Asked:
+    """A request for a prediction.
+
+    Args:
+        predictor: Predictor that limits the number of rows.
+
+    Attributes:
+        signature: Signature that the request names, or that it may name; None before it is read.
+    """
+
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor = predictor
+        self.signature: Signature | None = None
+
+    def read(
+        self, body: bytes, servable: Servable
+    ) -> tuple[Signature, Arrays, Callable[[Arrays], bytes]]:
+        self.signature = servable.signatures.get("serving_default")
+        document = read_object(body)
+        self.signature = signature = servable.signature(signature_name(document))
+        self._predictor.check_rows(row_count(document))
+        inputs = read_inputs(document, signature)
+        return signature, inputs, functools.partial(write_outputs, rows="instances" in document)

@@ -2,9 +2,7 @@
 Python where the C library can open the model."""
 
 import pathlib
-import struct
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -19,10 +17,9 @@ from tfsum.serving.request_error import CODES, RequestError, invalid
 from tfsum.serving.signature import Signature, TensorInfo
 from tfsum.serving.tensor_proto import from_proto
 from tfsum.tasks import task_of_export
-from tfsum.tensorflow_messages import data_type_name, message
+from tfsum.tensorflow_messages import Fields, data_type_name, message
 
-LENGTH = struct.Struct("<Q4x")  # of a record, and the checksum of the length
-CHECKSUM = 4  # bytes, after a record
+LENGTH, CHECKSUM = 8, 4  # bytes: of the length of a record, and after it and the record
 CODE_OF_NUMBER = {number: code for code, (number, _) in CODES.items()}
 
 
@@ -134,7 +131,7 @@ class Servable:
             ExportError: The model cannot be loaded.
         """
         if compute != "float32" and can_open(self.description):
-            self._model = None  # frees its weights
+            del self._model  # frees its weights
             self._model = open_model(self.path, self.description, compute)
 
     def warm_up(self) -> None:
@@ -180,19 +177,17 @@ def read_records(file: pathlib.Path) -> Iterator[bytes]:
         >>> len([*read_records(file)])
         10
     """
-    content, begin = file.read_bytes(), 0
-    while begin < len(content):
-        if begin + LENGTH.size > len(content):
-            raise ValueError("truncated record")
-        (size,) = LENGTH.unpack_from(content, begin)
-        begin += LENGTH.size
-        if begin + size + CHECKSUM > len(content):
+    content, end = file.read_bytes(), 0
+    while end < len(content):
+        begin = end + LENGTH + CHECKSUM
+        size = int.from_bytes(content[end : end + LENGTH], "little")
+        end = begin + size + CHECKSUM
+        if end > len(content):
             raise ValueError("truncated record")
         yield content[begin : begin + size]
-        begin += size + CHECKSUM
 
 
-def _info(tensor: Any) -> TensorInfo:
+def _info(tensor: Fields) -> TensorInfo:
     sizes = tuple(None if dim.size < 0 else dim.size for dim in tensor.tensor_shape.dim)
     return TensorInfo(
         data_type_name(tensor.dtype), None if tensor.tensor_shape.unknown_rank else sizes

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import math
 import pathlib
 import signal
 import socket
@@ -28,10 +29,8 @@ from tfsum.serving.settings import ServerSettings
 MAX_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
 POLL_SECONDS = 0.1  # between two looks of uvicorn at whether it is to stop
 HEAD_SECONDS = 30.0  # in which the head of a request must arrive
-READ_SECONDS, READ_BYTES = (
-    30.0,
-    1 << 16,
-)  # a client reads at least so much of an answer in that time
+# A client reads at least so much of an answer in that time.
+READ_SECONDS, READ_BYTES = 30.0, 1 << 16
 DRAIN_SECONDS = 0.5  # after SIGTERM, until others see that the server is not ready
 
 
@@ -133,11 +132,8 @@ class Server:
         lower_priority()  # TensorFlow starts its threads when the first model is loaded
         self.versions.watch(self._log_models)
 
-    async def _listen_grpc(self) -> grpc.aio.Server | None:
-        """Starts the gRPC server, if there is to be one."""
-        if self.settings.grpc_port is None:
-            return None
-
+    async def _listen_grpc(self) -> grpc.aio.Server:
+        """Starts the gRPC server, which listens on no port where none is set."""
         server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", self.settings.max_body),
@@ -146,14 +142,15 @@ class Server:
             ]
         )
         server.add_generic_rpc_handlers(GrpcServices(self.predictor).handlers())
-        address = f"{self.settings.host}:{self.settings.grpc_port}"
-        try:
-            self.grpc_port = server.add_insecure_port(address)
-        except RuntimeError:
-            raise Error(
-                f"{address} cannot be listened on; another program may have the port: take another"
-                " by --grpc-port"
-            ) from None
+        if self.settings.grpc_port is not None:
+            address = f"{self.settings.host}:{self.settings.grpc_port}"
+            try:
+                self.grpc_port = server.add_insecure_port(address)
+            except RuntimeError:
+                raise Error(
+                    f"{address} cannot be listened on; another program may have the port: take"
+                    " another by --grpc-port"
+                ) from None
         await server.start()
         return server
 
@@ -182,7 +179,7 @@ class HttpConnection(H11Protocol):
     """
 
     _head_end: float | None = None  # time until which the head of a request must have arrived
-    _reading: asyncio.TimerHandle | None = None  # looks whether the client reads
+    _reading: asyncio.TimerHandle  # looks whether the client reads, while an answer is written
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Called with a new connection."""
@@ -205,32 +202,21 @@ class HttpConnection(H11Protocol):
     def pause_writing(self) -> None:
         """Called when the client reads more slowly than the server writes."""
         super().pause_writing()
-        self._wait_for_reader()
+        self._check_reader(math.inf)
 
     def resume_writing(self) -> None:
         """Called when the client has read most of what was written."""
         super().resume_writing()
-        self._stop_waiting()
+        self._reading.cancel()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Called when the connection has ended."""
-        super().connection_lost(exc)
-        self._stop_waiting()
-
-    def _wait_for_reader(self) -> None:
+    def _check_reader(self, limit: float) -> None:
+        """Ends the connection if more than `limit` bytes are unread, and looks again later."""
         unread = self.transport.get_write_buffer_size()
-        self._reading = self.loop.call_later(READ_SECONDS, self._check_reader, unread)
-
-    def _check_reader(self, unread: int) -> None:
-        """Ends the connection of a client that does not read."""
-        if self.transport.get_write_buffer_size() > unread - READ_BYTES:
+        if unread > limit or self.transport.is_closing():
             self.transport.abort()
-        else:
-            self._wait_for_reader()
+            return
 
-    def _stop_waiting(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
+        self._reading = self.loop.call_later(READ_SECONDS, self._check_reader, unread - READ_BYTES)
 
     @property
     def _idle(self) -> bool:
@@ -253,7 +239,7 @@ class _HttpServer(uvicorn.Server):
 
     Args:
         application: Application that is told of the first signal.
-        grpc_server: GRPC server, or None.
+        grpc_server: GRPC server, which has been started.
         settings: `grace`, from the first signal, in which accepted requests are answered, and
             `max_connections`.
 
@@ -264,7 +250,7 @@ class _HttpServer(uvicorn.Server):
     def __init__(
         self,
         application: Application,
-        grpc_server: grpc.aio.Server | None,
+        grpc_server: grpc.aio.Server,
         settings: ServerSettings,
     ) -> None:
         super().__init__(
@@ -321,7 +307,7 @@ class _HttpServer(uvicorn.Server):
         while not grpc_stop.done() and not self.force_exit:
             await asyncio.wait([grpc_stop], timeout=POLL_SECONDS)
         self.answered &= not self.force_exit and grpc_stop.result()
-        if self.force_exit and self._grpc_server is not None:
+        if self.force_exit:
             await self._grpc_server.stop(0)
         if not self.answered:
             LOG.warning("stopped before every accepted request was answered")
@@ -329,8 +315,7 @@ class _HttpServer(uvicorn.Server):
     async def _stop_grpc(self, seconds: float) -> bool:
         """Ends gRPC; whether all of its calls were answered in time."""
         begin = time.monotonic()
-        if self._grpc_server is not None:
-            await self._grpc_server.stop(seconds)
+        await self._grpc_server.stop(seconds)
         return not seconds or time.monotonic() - begin < seconds
 
 
@@ -338,14 +323,14 @@ def _listen(settings: ServerSettings) -> socket.socket:
     host, port = settings.host, settings.port
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if settings.reuse_port:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        listening.bind((host, port))
+        return socket.create_server(
+            (host, port),
+            family=family,
+            reuse_port=settings.reuse_port,
+            dualstack_ipv6=family == socket.AF_INET6 and socket.has_dualstack_ipv6(),
+        )
     except OSError as error:
         raise Error(
             f"{host}:{port} cannot be listened on ({error.strerror or error}); another program may"
             " have the port: take another by --port"
         ) from None
-    return listening

@@ -1,13 +1,12 @@
 """`tensorflow.TensorProto` and numpy, without TensorFlow."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from tfsum.serving.request_error import invalid, require
 from tfsum.serving.signature import NUMPY
-from tfsum.tensorflow_messages import message
+from tfsum.tensorflow_messages import Fields, message
 
 # TensorFlow's name of a type -> (its number in types.proto, the field with its values).
 TYPES = {
@@ -27,11 +26,12 @@ TYPES = {
 }
 NAME_OF_NUMBER = {number: name for name, (number, _) in TYPES.items()}
 NAME_OF_NUMPY = {dtype: name for name, dtype in NUMPY.items()}
+BITS = {"half": np.uint16}  # the type of the values, where they are the bits of a number
 MAX_REPEATED = 1 << 20  # values that a short list may stand for
 MAX_RANK = 64  # dimensions of an array of numpy
 
 
-def to_proto(array: np.ndarray) -> Any:
+def to_proto(array: np.ndarray) -> Fields:
     """Converts an array to a `TensorProto`.
 
     Args:
@@ -52,7 +52,7 @@ def to_proto(array: np.ndarray) -> Any:
     return proto
 
 
-def type_name(proto: Any) -> str:
+def type_name(proto: Fields) -> str:
     """TensorFlow's name of the type of a tensor.
 
     Args:
@@ -72,7 +72,7 @@ def type_name(proto: Any) -> str:
     return NAME_OF_NUMBER[proto.dtype]
 
 
-def from_proto(proto: Any) -> np.ndarray:
+def from_proto(proto: Fields) -> np.ndarray:
     """Converts a `TensorProto`, with its bytes or a list of values, to an array.
 
     A list that is shorter than the shape is continued with its last value, as in TensorFlow.
@@ -118,10 +118,7 @@ def from_proto(proto: Any) -> np.ndarray:
         f"a tensor of the shape {shape} has {len(values)} values",
     )
     values += values[-1:] * missing
-    if name == "half":
-        return np.array(values, np.uint16).view(np.float16).reshape(shape)
-
     try:
-        return np.array(values, dtype).reshape(shape)
+        return np.array(values, BITS.get(name, dtype)).view(dtype).reshape(shape)
     except OverflowError:
         raise invalid(f"a tensor of the type {name} has a value beyond it") from None
