@@ -130,19 +130,16 @@ def in_training(folder, processes) -> None:
 
 
 @pytest.mark.slow
-def test_the_timeout_of_workers_bounds_how_long_the_others_wait(start, tmp_path):
+def test_the_others_stop_with_a_timeout_of_their_own(start, tmp_path):
+    """How long they wait is in test_environment.py."""
     found, keys = free_addresses(2), {**LONG, "train__worker_timeout": 12}
     both = [start("soon", environment=config(i, found), **keys) for i in range(2)]
     in_training(tmp_path / "runs" / "soon", both)
     both[1].send_signal(signal.SIGSTOP)
-    begin = time.monotonic()
     status, errors = done(both[0])
-    seconds = time.monotonic() - begin
     both[1].kill()
     done(both[1])
     assert status == 75 and "worker 1 does not answer any more." in errors, errors[-3000:]
-    # 28 for what a loaded machine needs to end a process; with the default it is about 60
-    assert seconds < 12 + 28
 
 
 def children(process) -> list[int]:

@@ -174,13 +174,10 @@ def read_definitions(folder: str | pathlib.Path) -> dict[str, Fields]:
 
 def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
     """The nodes and functions that reach an operation on files, the saver's own aside."""
-    reaching = {name for name, nodes in functions.items() if any(n.op in FILES for n in nodes)}
-    before = set[str]()
-    while before != reaching:
-        before = set(reaching)
-        reaching |= {
-            name for name, nodes in functions.items() if any(_called(n) & before for n in nodes)
-        }
+    called = {name: set[str]().union(*map(_called, nodes)) for name, nodes in functions.items()}
+    reaching = set(FILES)
+    while more := {name for name, calls in called.items() if calls & reaching} - reaching:
+        reaching |= more
 
     saver = {graph.saver_def.save_tensor_name.partition(":")[0], graph.saver_def.restore_op_name}
     found = [
@@ -188,15 +185,17 @@ def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
         for node in graph.graph_def.node
         if node.op in FILES or (_called(node) & reaching and node.name not in saver)
     ]
-    named = set(graph.object_graph_def.concrete_functions)
-    for thing in graph.object_graph_def.nodes:
-        named |= {thing.bare_concrete_function.concrete_function_name}
-        named |= set(thing.function.concrete_functions)
+    objects = graph.object_graph_def
+    named = {
+        *objects.concrete_functions,
+        *(thing.bare_concrete_function.concrete_function_name for thing in objects.nodes),
+        *(name for thing in objects.nodes for name in thing.function.concrete_functions),
+    }
     return found + sorted(reaching & named)
 
 
 def _called(node: Fields) -> set[str]:
-    """The functions that a node names."""
+    """The operation of a node and the functions that it names."""
     values = node.attr.values()
     return {node.op} | {
         function.name for value in values for function in (value.func, *value.list.func)

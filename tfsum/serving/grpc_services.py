@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
-from tfsum.serving.request_error import CODES, RequestError, invalid, require
+from tfsum.serving.request_error import CODES, invalid, require
 from tfsum.serving.signature import Arrays, Signature
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
 from tfsum.tensorflow_messages import Fields, message
@@ -88,10 +88,11 @@ class GrpcServices:
     async def _predict(self, request: Fields) -> Fields:
         with self._predictor.versions.use(*_model_version(request)) as servable:
             name = request.model_spec.signature_name or "serving_default"
-            if name not in servable.signatures:
-                raise RequestError(
-                    "FAILED_PRECONDITION", f'Serving signature key "{name}" not found.'
-                )
+            require(
+                name in servable.signatures,
+                f'Serving signature key "{name}" not found.',
+                "FAILED_PRECONDITION",
+            )
             signature = servable.signatures[name]
             names = signature.wanted_outputs([*request.output_filter])
             inputs = await offload(request.ByteSize(), _read_inputs, request, signature)

@@ -9,7 +9,7 @@ import httpx2
 
 from tfsum.serving.json_tensor import read_array
 from tfsum.serving.loopback import is_loopback
-from tfsum.serving.request_error import CODES, RequestError
+from tfsum.serving.request_error import CODES, RequestError, require
 from tfsum.serving.signature import Arrays
 
 # Status of HTTP -> code; of several codes with one status, the first.
@@ -65,13 +65,12 @@ class HttpTransport:
         if signature not in self._signatures:
             await self._read_metadata()
         expected = self._infos(signature, "inputs")
-        if expected and (unknown := sorted(set(inputs) - set(expected))):
-            # The server would ignore them.
-            raise RequestError(
-                "INVALID_ARGUMENT",
-                f"{self.path[1:]}: the signature {signature} does not have the inputs "
-                f"{', '.join(unknown)}; expected {', '.join(sorted(expected))}",
-            )
+        unknown = sorted(set(inputs) - set(expected))
+        require(
+            not expected or not unknown,  # the server would ignore them
+            f"{self.path[1:]}: the signature {signature} does not have the inputs"
+            f" {', '.join(unknown)}; expected {', '.join(sorted(expected))}",
+        )
 
         columns = {name: array.tolist() for name, array in inputs.items()}
         body = json.dumps({"signature_name": signature, "inputs": columns}, default=_encode)
@@ -80,13 +79,13 @@ class HttpTransport:
         if not self._fits(outputs, signature):  # a new version may have other outputs
             await self._read_metadata()
         infos = self._infos(signature, "outputs")
-        if not self._fits(outputs, signature):
-            raise RequestError(
-                "UNKNOWN",
-                f"{self.path[1:]}, signature {signature}: the answer does not have the outputs of"
-                f" the metadata, {', '.join(sorted(infos)) or 'none'}; ask again, a new version may"
-                " just have arrived",
-            )
+        require(
+            self._fits(outputs, signature),
+            f"{self.path[1:]}, signature {signature}: the answer does not have the outputs of the"
+            f" metadata, {', '.join(sorted(infos)) or 'none'}; ask again, a new version may just"
+            " have arrived",
+            "UNKNOWN",
+        )
         if len(infos) == 1:
             outputs = dict.fromkeys(infos, outputs)
         types = {name: info["dtype"].removeprefix("DT_").lower() for name, info in infos.items()}

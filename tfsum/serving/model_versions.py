@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from tfsum.inference.shipped import numbered
-from tfsum.serving.request_error import RequestError, require
+from tfsum.serving.request_error import require
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
 from tfsum.serving.version_folders import (
@@ -164,14 +164,12 @@ class ModelVersions:
             RequestError: There is none.
         """
         found = self.states(name)
-        if not found:
-            raise self.missing("NOT_FOUND", f"Could not find any versions of model {name}")
+        self._require(found, f"Could not find any versions of model {name}")
         if label is not None:
             version = self._number_of_label(name, label)
         if version is None:
             return found
-        if version not in found:
-            raise self.missing("NOT_FOUND", f"Could not find version {version} of model {name}")
+        self._require(version in found, f"Could not find version {version} of model {name}")
         return {version: found[version]}
 
     @property
@@ -183,27 +181,6 @@ class ModelVersions:
         """
         with self._lock:
             return self._was_ready and any(map(_available, self.models.values()))
-
-    def missing(self, code: str, message: str, coming: bool = False) -> RequestError:
-        """The error of a request to a version that does not answer.
-
-        While the server starts, the version may come, and the error asks to repeat the request.
-
-        Args:
-            code: Code of the error if the version will not come.
-            message: What is missing.
-            coming: Whether the version is being loaded.
-
-        Example:
-            >>> from tfsum.inference.shipped import shipped_folder
-            >>> versions = ModelVersions(shipped_folder(), ServerSettings(), Servable)
-            >>> versions.missing("NOT_FOUND", "no such model").http_status
-            503
-        """
-        if self.starting or coming:
-            message = f"{message}; models are still being loaded"
-            return RequestError("UNAVAILABLE", message, retry_after=2)
-        return RequestError(code, message)
 
     def available(self) -> dict[str, list[Servable]]:
         """The loaded versions of each model, the oldest first, by the name of the model."""
@@ -236,16 +213,17 @@ class ModelVersions:
             if label is not None:
                 version = self._number_of_label(name, label)
             available = _available(versions)
-            number = max(available, default=None) if version is None else version
-            if number is None or number not in available:
-                which = f"Latest({name})" if version is None else f"Specific({name}, {version})"
-                coming = any(
-                    candidate.state == "LOADING"
-                    for key, candidate in versions.items()
-                    if version in (None, key)
-                )
-                raise self.missing("NOT_FOUND", f"Servable not found for request: {which}", coming)
-
+            number, which = version, f"Specific({name}, {version})"
+            if number is None:
+                number, which = max(available, default=-1), f"Latest({name})"
+            coming = any(
+                candidate.state == "LOADING"
+                for key, candidate in versions.items()
+                if version in (None, key)
+            )
+            self._require(
+                number in available, f"Servable not found for request: {which}", coming=coming
+            )
             used = available[number]
             assert used.servable is not None
             used.users += 1
@@ -256,16 +234,28 @@ class ModelVersions:
                 used.users -= 1
                 self._unload_unused(name, number, used)
 
+    def _require(
+        self, condition: object, message: str, code: str = "NOT_FOUND", coming: bool = False
+    ) -> None:
+        """Raises an error unless a condition is true: a version does not answer.
+
+        While the server starts or the version is `coming`, the error asks to repeat the request.
+        """
+        if self.starting or coming:
+            message = f"{message}; models are still being loaded"
+            require(condition, message, "UNAVAILABLE", retry_after=2)
+        require(condition, message, code)
+
     def _number_of_label(self, name: str, label: str) -> int | None:
         """The version that a label stands for; None where there is no such model."""
         number, versions = self._settings.labels.get(f"{name}/{label}"), self.models.get(name, {})
         require(number is not None or not versions, f"Unrecognized servable version label: {label}")
-        if number is not None and number not in _available(versions):
-            raise self.missing(
-                "FAILED_PRECONDITION",
-                f"Version label {label} of {name} is for version {number}, which is not currently"
-                " available for inference",
-            )
+        self._require(
+            number is None or number in _available(versions),
+            f"Version label {label} of {name} is for version {number}, which is not currently"
+            " available for inference",
+            "FAILED_PRECONDITION",
+        )
         return number
 
     def _scan_model(self, name: str, paths: dict[int, pathlib.Path]) -> bool:
@@ -303,14 +293,11 @@ class ModelVersions:
         say nothing, since a copy may keep those of the original.
         """
         files, before = fingerprint(path), self._files.get(path)
-        self._files[path] = files
         if files and before is None and self.starting:
             last_change = max(nanoseconds for _, _, nanoseconds in files) / 1e9
-            if (wait := last_change + QUIET_SECONDS - time.time()) <= 0:
-                return True
-            self._stopped.wait(min(wait, QUIET_SECONDS))
-            self._files[path] = fingerprint(path)
-            return self._files[path] == files
+            self._stopped.wait(min(last_change + QUIET_SECONDS - time.time(), QUIET_SECONDS))
+            files, before = fingerprint(path), files
+        self._files[path] = files
         return bool(files) and files == before
 
     def _load_version(self, name: str, number: int, path: pathlib.Path) -> None:

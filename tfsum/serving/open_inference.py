@@ -21,7 +21,7 @@ from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.rest import JsonResponse, predicted
 from tfsum.serving.servable import Servable
-from tfsum.serving.signature import NUMPY, Arrays, Signature, TensorInfo
+from tfsum.serving.signature import NUMPY, Arrays, Signature, TensorInfo, sizes_of
 
 # TensorFlow's name of a type -> the protocol's
 DATATYPES = {
@@ -173,7 +173,7 @@ def _described(infos: Mapping[str, TensorInfo]) -> list[dict[str, object]]:
         {
             "name": name,
             "datatype": DATATYPES[info.dtype],
-            "shape": [-1 if size is None else size for size in info.shape or (None,)],
+            "shape": sizes_of(info.shape or (None,)),
         }
         for name, info in sorted(infos.items())
     ]

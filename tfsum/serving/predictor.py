@@ -151,11 +151,10 @@ class Predictor:
             Function that adds a number of bytes; it raises a RequestError where the requests
             together would have more than `max_bodies`.
         """
-        taken = 0
+        sizes: list[int] = []
 
         def take(size: int) -> None:
-            nonlocal taken
-            taken += size
+            sizes.append(size)
             self.bodies += size
             require(
                 self.bodies <= self.settings.max_bodies,
@@ -169,7 +168,7 @@ class Predictor:
         try:
             yield take
         finally:
-            self.bodies -= taken
+            self.bodies -= sum(sizes)
 
     @contextlib.asynccontextmanager
     async def reading(self) -> AsyncIterator[None]:

@@ -64,8 +64,9 @@ class VersionConvertor(Convertor[int]):
     def convert(self, value: str) -> int:
         """The number of a part of a path."""
         digits = value.lstrip("0")[:20] or "0"
-        shown = value[:MAX_LOGGED]
-        require(int(digits) < 1 << 63, f"Failed to convert version: {shown} to numeric.")
+        require(
+            int(digits) < 1 << 63, f"Failed to convert version: {value[:MAX_LOGGED]} to numeric."
+        )
         return int(digits)
 
 

@@ -13,7 +13,7 @@ from tfsum.inference.allowed_operations import read_definitions
 from tfsum.inference.c_session import CallError, can_open
 from tfsum.inference.exported_model import open_model
 from tfsum.inference.saved_model import read_description
-from tfsum.serving.request_error import CODES, RequestError, invalid
+from tfsum.serving.request_error import CODES, RequestError, require
 from tfsum.serving.signature import Signature, TensorInfo
 from tfsum.serving.tensor_proto import from_proto
 from tfsum.tasks import task_of_export
@@ -78,11 +78,11 @@ class Servable:
             RequestError: There is none.
         """
         name = name or "serving_default"
-        if name not in self.signatures:
-            names = ", ".join(sorted(self.signatures)) or "none for :predict"
-            raise invalid(
-                f'Serving signature name: "{name}" not found in signature def; found {names}'
-            )
+        found = ", ".join(sorted(self.signatures)) or "none for :predict"
+        require(
+            name in self.signatures,
+            f'Serving signature name: "{name}" not found in signature def; found {found}',
+        )
         return self.signatures[name]
 
     def run(self, signature: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

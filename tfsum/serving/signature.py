@@ -191,7 +191,20 @@ def written(shape: Sequence[int | None]) -> str:
         >>> written((None, 2))
         '[-1,2]'
     """
-    return str([-1 if size is None else size for size in shape]).replace(" ", "")
+    return str(sizes_of(shape)).replace(" ", "")
+
+
+def sizes_of(shape: Sequence[int | None]) -> list[int]:
+    """The sizes of the dimensions of a shape, -1 for one of any size.
+
+    Args:
+        shape: Sizes of the dimensions, None for one of any size.
+
+    Example:
+        >>> sizes_of((None, 2))
+        [-1, 2]
+    """
+    return [-1 if size is None else size for size in shape]
 
 
 def row_sizes(inputs: Arrays) -> list[int]:
