@@ -41,15 +41,15 @@ def to_proto(array: np.ndarray) -> Fields:
         >>> from_proto(to_proto(np.array([b"It rained."], object)))
         array([b'It rained.'], dtype=object)
     """
-    proto = message("TensorProto")(dtype=TYPES[NAME_OF_NUMPY[array.dtype.name]][0])
-    for size in array.shape:
-        proto.tensor_shape.dim.add(size=size)
-
-    if array.dtype == object:
-        proto.string_val.extend(array.ravel().tolist())
-    else:
-        proto.tensor_content = array.astype(array.dtype.newbyteorder("<")).tobytes()
-    return proto
+    values: dict[str, object] = {"string_val": array.ravel().tolist()}
+    if array.dtype != object:
+        little_endian = array.astype(array.dtype.newbyteorder("<"))
+        values = {"tensor_content": little_endian.tobytes()}
+    return message("TensorProto")(
+        dtype=TYPES[NAME_OF_NUMPY[array.dtype.name]][0],
+        tensor_shape={"dim": [{"size": size} for size in array.shape]},
+        **values,
+    )
 
 
 def type_name(proto: Fields) -> str:
