@@ -12,7 +12,7 @@ from tfsum.option import Option
 from tfsum.settings_errors import Checked
 
 
-def plain(value: Any) -> object:
+def plain(value: object) -> object:
     """A number of Python for one of NumPy; anything else as it is.
 
     Args:

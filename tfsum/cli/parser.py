@@ -219,7 +219,7 @@ def printable(text: str) -> str:
     return text.translate(dict.fromkeys(CONTROLS, "\ufffd"))
 
 
-def json_line(value: Any) -> str:
+def json_line(value: object) -> str:
     """A value as JSON in one line, its control characters escaped.
 
     Args:

@@ -37,7 +37,7 @@ def documents_bar(total: int | None) -> Any:
 
 @contextlib.contextmanager
 def large_text_bar(
-    name: str, texts: Sequence[str], answer: Callable[[list[str]], Any]
+    name: str, texts: Sequence[str], answer: Callable[[list[str]], object]
 ) -> Iterator[None]:
     """Shows on a terminal how far the model is with a group of texts, one of them large.
 

@@ -233,7 +233,9 @@ def compare_with_started_run(recipe: Recipe) -> list[str]:
     ]
 
 
-def _another_run(folder: pathlib.Path, section: str, name: str, old: Any, new: Any) -> RecipeError:
+def _another_run(
+    folder: pathlib.Path, section: str, name: str, old: object, new: object
+) -> RecipeError:
     return RecipeError(
         f"{folder}: the run in this folder was started with [{section}] {name} = {_shown(old)},"
         f" and the recipe now has {_shown(new)}; to start over, choose another [train] folder or"
@@ -241,5 +243,5 @@ def _another_run(folder: pathlib.Path, section: str, name: str, old: Any, new: A
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "nothing" if value is None else repr(value)
