@@ -4,6 +4,7 @@ run."""
 import ast
 import graphlib
 import pathlib
+import re
 
 import pytest
 
@@ -34,16 +35,15 @@ ROOMS = {
         "training",
         "export",
         "inference",
-        "visualization",
     },
     "conversion": {"formats", "models", "papers", "text"},
     "serving": {"formats", "inference", "inputs", "export", "generation", "tasks"},
     "beam": {"inference", "generation", "tasks", "data"},
-    "visualization": {"layers", "decoding", "models", "text", "formats"},
 }
 ENGINES = set(ROOMS) - {"serving", "beam"}
 ROOMS["papers"] = ENGINES - {"conversion"}
 ROOMS["tasks"] = ENGINES | {"papers"}
+ROOMS["visualization"] = ENGINES | {"papers", "tasks"}
 ROOMS["cli"] = set(ROOMS)
 
 # What a room needs beside our own: where Keras alone is promised, TensorFlow may not slip in, and
@@ -63,8 +63,17 @@ TASKS = sorted(
 )
 
 
+def is_module(name: str) -> bool:
+    """Whether a text is the dotted name of one of our modules, or of something in it."""
+    if not re.fullmatch(r"tfsum(\.\w+)+(:\w+)?", name):
+        return False
+    path = PACKAGE.parent.joinpath(*name.partition(":")[0].split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
 def imports_of(path: pathlib.Path) -> list[tuple[str, bool, int]]:
-    """Every import of a file: (module, whether inside a function, line)."""
+    """Every import of a file, by strings that name modules too: (module, whether inside a function,
+    line)."""
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     found = []
 
@@ -82,6 +91,8 @@ def imports_of(path: pathlib.Path) -> list[tuple[str, bool, int]]:
                     found.extend(
                         (f"tfsum.{alias.name}", lazy, child.lineno) for alias in child.names
                     )
+            elif isinstance(child, ast.Constant) and is_module(str(child.value)):
+                found.append((child.value, lazy, child.lineno))
             walk(child, inside)
 
     walk(tree, False)
@@ -203,12 +214,14 @@ def test_no_room_is_a_lumber_room():
     assert not names & {"utils", "util", "helpers", "helper", "common", "misc"}
 
 
-def test_the_reader_of_imports_sees_lazy_ones(tmp_path):
+def test_the_reader_of_imports_sees_lazy_ones_and_strings(tmp_path):
     source = "import a.b\nfrom tfsum import text\ndef f():\n    from tfsum.training import step\n"
+    source += "TABLE = {'run': 'tfsum.training.run'}\nTEXT = 'tfsum.training.runs'\n"
     (tmp_path / "x.py").write_text(source)
     assert imports_of(tmp_path / "x.py") == [
         ("a.b", False, 1),
         ("tfsum", False, 2),
         ("tfsum.text", False, 2),
         ("tfsum.training", True, 4),
+        ("tfsum.training.run", False, 5),
     ]

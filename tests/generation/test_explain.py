@@ -8,6 +8,7 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
+from tfsum.generation.attention import Attention
 from tfsum.generation.explain import (
     WrittenExplanation,
     by_words,
@@ -17,7 +18,6 @@ from tfsum.generation.explain import (
 )
 from tfsum.generation.generator import CrossAttention, Generated
 from tfsum.text.escape import JOIN_MARK, PIECES, SPACE_MARK
-from tfsum.visualization.attention import Attention
 
 PLAIN = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "cat", "##s", "sat"]
 MARKED = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *PIECES, SPACE_MARK + "chat", "##s", JOIN_MARK, "##é"]

@@ -76,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(printable(f"tfsum: {name}: {note}"), file=sys.stderr)
 
     model = tfsum.load(arguments.model)  # loads TensorFlow
+    from tfsum.html_page import write_page
     from tfsum.tasks.load import task_of
-    from tfsum.visualization.html_page import write_page
 
     task = task_of(model.path, model.description)
     if task.explain is None:

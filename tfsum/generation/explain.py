@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
+from tfsum.generation.attention import Attention
 from tfsum.generation.generator import Generated, Generator
+from tfsum.html_page import escape, facts, page
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.escape import BYTE_PIECES
-from tfsum.visualization.attention import Attention
-from tfsum.visualization.html_page import escape, facts, page
 
 STRONGEST = 3
 FAINTEST = 0.01  # the shade of a smaller weight is not visible

@@ -8,9 +8,10 @@ name, and the preprocessing of both to `WRITERS` of `tfsum.data.documents.prepar
 from tfsum.data.documents.prepare import WRITERS
 from tfsum.papers.checkpoint_reader import checkpoint_to_folder
 from tfsum.papers.checkpoint_writer import folder_to_checkpoint
+from tfsum.papers.document_writer import OriginalWriter
 from tfsum.papers.lstm_head import LSTMHead
 from tfsum.papers.presumm_search import PreSummBeamSearch
 
 __all__ = ["LSTMHead", "PreSummBeamSearch", "checkpoint_to_folder", "folder_to_checkpoint"]
 
-WRITERS["bertsum"] = WRITERS["presumm"] = "tfsum.papers.document_writer:OriginalWriter"
+WRITERS["bertsum"] = WRITERS["presumm"] = OriginalWriter

@@ -6,7 +6,7 @@ Every `plot_` function returns a matplotlib figure, and neither shows nor writes
 from tfsum.lazy_names import lazy_names
 
 _LAZY = {  # public name -> its module; the first use loads TensorFlow or matplotlib
-    "Attention": "tfsum.visualization.attention",
+    "Attention": "tfsum.generation.attention",
     "bert_attention": "tfsum.visualization.attention",
     "transformer_attention": "tfsum.visualization.attention",
     "plot_attention": "tfsum.visualization.attention_figures",
@@ -17,7 +17,7 @@ _LAZY = {  # public name -> its module; the first use loads TensorFlow or matplo
     "explain_written": "tfsum.generation.explain",
     "html_report": "tfsum.tasks.bert_sum_ext.explain",
     "written_report": "tfsum.generation.explain",
-    "write_page": "tfsum.visualization.html_page",
+    "write_page": "tfsum.html_page",
     "plot_curves": "tfsum.visualization.curves",
     "plot_learning_rate": "tfsum.visualization.curves",
     "plot_look_ahead_mask": "tfsum.visualization.positions",

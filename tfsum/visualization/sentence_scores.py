@@ -1,16 +1,15 @@
 """Plots the scores of the sentences of a document."""
 
-from typing import Any
-
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from tfsum.tasks.bert_sum_ext.explain import Explanation
 from tfsum.visualization.style import COLORS, HIDDEN_COLOR, fonts_for, new_figure, plain
 
 SHOWN_WITH_TEXT, LETTERS = 60, 50
 
 
-def plot_sentence_scores(explanation: Any) -> Figure:
+def plot_sentence_scores(explanation: Explanation) -> Figure:
     """Plots a bar for each sentence of a document; those of the summary are hatched.
 
     Args:
@@ -20,7 +19,6 @@ def plot_sentence_scores(explanation: Any) -> Figure:
         A matplotlib figure; with more than 60 sentences, numbers replace their texts.
 
     Example:
-        >>> from tfsum.tasks.bert_sum_ext.explain import Explanation
         >>> from tfsum.tasks.bert_sum_ext.summarizer import Summary
         >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
         >>> figure = plot_sentence_scores(

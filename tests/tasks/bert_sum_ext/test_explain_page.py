@@ -5,8 +5,8 @@ import html.parser
 import pytest
 
 from tfsum.errors import Error
+from tfsum.html_page import write_page
 from tfsum.visualization import explain, html_report
-from tfsum.visualization.html_page import write_page
 
 VOID = {"meta"}
 

@@ -3,8 +3,7 @@
 import collections
 import functools
 import pathlib
-import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfsum.data.preparation import (
@@ -19,9 +18,18 @@ from tfsum.data.preparation import (
 from tfsum.data.readers import fingerprint, read_corpus
 from tfsum.errors import Error
 
-# Value of `legacy` -> "module:class" of its writer; `import tfsum.papers` adds those of the papers.
-# A name and no class: a worker process settles how TensorFlow works before a writer loads it.
-WRITERS: dict[str | None, str] = {None: "tfsum.data.documents.writer:DocumentWriter"}
+MakeWriter = Callable[[Mapping[str, Any], Sequence[str]], RecordWriter]
+
+
+def _document_writer(settings: Mapping[str, Any], vocabularies: Sequence[str]) -> RecordWriter:
+    # In here: a worker process settles how TensorFlow works before a writer loads it.
+    from tfsum.data.documents.writer import DocumentWriter
+
+    return DocumentWriter(settings, vocabularies)
+
+
+# Value of `legacy` -> what makes its writer; `import tfsum.papers` adds those of the papers.
+WRITERS: dict[str | None, MakeWriter] = {None: _document_writer}
 
 
 def prepare(
@@ -146,7 +154,7 @@ def prepare(
         {"corpus": corpus, "vocabulary": vocabulary},
         functools.partial(_usable, corpus, columns, labels == "corpus"),
         lambda size: shard_names("documents", shards),
-        functools.partial(_document_writer, WRITERS[legacy], settings, str(vocabulary)),
+        functools.partial(WRITERS[legacy], settings, [str(vocabulary)]),
         processes=processes,
         progress=progress,
         run=run,
@@ -177,7 +185,3 @@ def _usable(
         else:
             seen.add(key)
             yield document
-
-
-def _document_writer(writer: str, settings: dict[str, Any], vocabulary: str) -> RecordWriter:
-    return pkgutil.resolve_name(writer)(settings, [vocabulary])

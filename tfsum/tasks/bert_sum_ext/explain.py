@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Any, Literal
 
+from tfsum.html_page import escape, facts, page
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer, Summary
-from tfsum.visualization.html_page import escape, facts, page
 
 
 def explain_page(
