@@ -148,3 +148,43 @@ def cut_to_reference(sentences: Sequence[str], reference: Sequence[str]) -> list
     """
     words = BREAK.join(sentence.strip() for sentence in sentences).split()
     return " ".join(words[: len(BREAK.join(reference).split())]).split(BREAK)
+
+
+def original_systems(
+    scored: Sequence[tuple[Sequence[str], Sequence[float]]],
+    references: Sequence[Sequence[str]],
+    sentences: int,
+    recall: bool = False,
+) -> dict[str, list[list[str]]]:
+    """Chooses the sentences of a model, of lead and of the oracle as the originals' test does.
+
+    Args:
+        scored: (D,) sentences of each document, and the model's scores of them.
+        references: (D,) sentences of each reference.
+        sentences: Number of sentences that are chosen, and of the oracle's at most.
+        recall: Whether each summary is filled and cut to the number of words of its reference
+            (their `recall_eval`).
+
+    Returns:
+        System -> the sentences of each document.
+
+    Example:
+        >>> original_systems([(["It rained.", "It snowed."], [0.1, 0.9])], [["It rained."]], 1)
+        {'model': [['It snowed.']], 'lead': [['It rained.']], 'oracle': [['It rained.']]}
+    """
+    systems: dict[str, list[list[str]]] = {"model": [], "lead": [], "oracle": []}
+    most = None if recall else sentences
+    for (texts, scores), reference in zip(scored, references, strict=True):
+        labels = greedy_labels(texts, reference, sentences)
+        chosen = {
+            "model": choose_sentences(texts, by_score(scores, len(texts)), most=most),
+            "lead": choose_sentences(texts, range(len(texts)), most=most),
+            "oracle": choose_sentences(
+                texts, [i for i, label in enumerate(labels) if label], most=None
+            ),
+        }
+        for name, numbers in chosen.items():
+            summary = [texts[i] for i in numbers]
+            systems[name].append(cut_to_reference(summary, reference) if recall else summary)
+
+    return systems

@@ -378,7 +378,7 @@ def test_a_word_head_learns_and_chooses(material, tmp_path):
         }
     )
     running = ExtractiveRun(recipe, data_of(material), build_model(recipe, data_of(material)))
-    words = is_word(running._word_piece.vocabulary)
+    words = is_word(running.vocabularies[0])
     documents = load_windows(material / "train", 16, 2)
     batch = DocumentBatcher(documents, 10**4, cls_id=2, sep_id=3, words=words).assemble(
         np.flatnonzero(documents.windows == 1)
@@ -394,6 +394,5 @@ def test_a_word_head_learns_and_chooses(material, tmp_path):
     assert running.validation.rouge(answers) != running.validation.rouge(silent)
 
     settings = {"data": {**recipe.data.model_dump(), "legacy": "bertsum"}, "model": model}
-    legacy = recipes.load_recipe({**settings, "train": {"folder": str(tmp_path), "steps": 1}})
     with pytest.raises(RecipeError, match="word_head is true and .* legacy 'bertsum'"):
-        ExtractiveRun(legacy, data_of(material), running.model)
+        recipes.load_recipe({**settings, "train": {"folder": str(tmp_path), "steps": 1}})

@@ -10,7 +10,7 @@ from tfsum.data.documents.oracle import greedy_labels
 from tfsum.data.readers import Corpus, corpus_name, read_corpus
 from tfsum.errors import DataError, Error
 from tfsum.evaluation.batched import batched
-from tfsum.papers import selection as original
+from tfsum.papers.selection import original_systems
 from tfsum.tasks.bert_sum_ext.report import ExtractiveReport, score_systems
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 from tfsum.text.sentence_splitter import SentenceSplitter
@@ -69,8 +69,14 @@ def evaluate(
     number = 3 if sentences == "auto" else sentences
     documents = _documents(corpus, limit, text, summary)
     if selection != "model":
-        systems = _original_systems(
-            summarizer, documents, None if selection == "bertsum_recall" else number, number
+        scored = [
+            summarizer.score(document["text"]) for group in batched(documents) for document in group
+        ]
+        systems = original_systems(
+            [(each.sentences, each.scores) for each in scored],
+            [document["summary"].split("\n") for document in documents],
+            number,
+            recall=selection == "bertsum_recall",
         )
         report = score_systems(
             systems,
@@ -102,35 +108,6 @@ def evaluate(
     )
     report.settings["sentences"] = sentences
     return report
-
-
-def _original_systems(
-    summarizer: Summarizer, documents: list[dict[str, str]], most: int | None, size: int
-) -> dict[str, list[list[str]]]:
-    """The sentences that the originals' test chooses for the model, lead and the oracle; `most`
-    None cuts them."""
-    systems: dict[str, list[list[str]]] = {"model": [], "lead": [], "oracle": []}
-    for group in batched(documents):
-        for document in group:
-            scored = summarizer.score(document["text"])
-            texts, reference = scored.sentences, document["summary"].split("\n")
-            labels = original.greedy_labels(texts, reference, size)
-            chosen = {
-                "model": original.choose_sentences(
-                    texts, original.by_score(scored.scores, len(texts)), most=most
-                ),
-                "lead": original.choose_sentences(texts, range(len(texts)), most=most),
-                "oracle": original.choose_sentences(
-                    texts, [i for i, label in enumerate(labels) if label], most=None
-                ),
-            }
-            for name, numbers in chosen.items():
-                summary = [texts[i] for i in numbers]
-                systems[name].append(
-                    original.cut_to_reference(summary, reference) if most is None else summary
-                )
-
-    return systems
 
 
 def _documents(corpus: Corpus, limit: int | None, text: str, summary: str) -> list[dict[str, str]]:

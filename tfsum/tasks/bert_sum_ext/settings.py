@@ -139,3 +139,18 @@ class RecipeSettings(Recipe):
     model: ModelSettings
     train: TrainSettings
     evaluate: EvaluateSettings = EvaluateSettings()
+
+    @model_validator(mode="after")
+    def _can_repeat_the_original(self) -> "RecipeSettings":
+        legacy, max_windows = self.data.legacy, self.train.max_windows
+        if legacy and max_windows > 1:
+            raise ValueError(
+                f"[train] max_windows is {max_windows} and [data] legacy {legacy!r}; expected"
+                " max_windows 1, since the original reads one window"
+            )
+        if legacy and self.model.word_head:
+            raise ValueError(
+                f"[model] word_head is true and [data] legacy {legacy!r}: the batches of that"
+                " program hold no words of the summaries; leave one of them out"
+            )
+        return self

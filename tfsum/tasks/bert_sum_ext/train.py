@@ -1,23 +1,18 @@
 """Training a BertSumExt on prepared records, from an encoder to the best model folder."""
 
-import functools
 import json
 import pathlib
 from typing import Any
 
-from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
-from tfsum.data.documents.windows import DocumentBatcher, load_windows
+from tfsum.data.batcher import SharedBatches
 from tfsum.data.records import load_columns, read_records
 from tfsum.errors import RecipeError
 from tfsum.formats.config_json import read_bert_config, read_json
 from tfsum.formats.int8_rows import rounded_rows
 from tfsum.models import Bert, BertSumExt
-
-# `tfsum.papers` also adds its head to those of BertSumExt.
-from tfsum.papers.batches import OriginalBatcher
+from tfsum.tasks.bert_sum_ext.batches import TrainingBatches
 from tfsum.tasks.bert_sum_ext.settings import RecipeSettings, TrainSettings
 from tfsum.tasks.bert_sum_ext.validation import ExtractiveValidation
-from tfsum.text.expected_rouge import is_word
 from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.documents import PreparedDocuments, prepare_documents
@@ -118,14 +113,9 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
     """A `Run` that trains a BertSumExt and validates it by the ROUGE of its summaries.
 
     Args:
-        recipe: The recipe. With [data] legacy, the batches of that program are repeated,
-            `micro_batches` of which make a step, see `OriginalBatcher`.
+        recipe: The recipe.
         data: Result of `prepare_data`.
         model: Result of `build_model`.
-
-    Raises:
-        RecipeError: [data] legacy with more than one window, of which the originals read one, or
-            with a word head.
 
     Example:
         >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
@@ -134,37 +124,23 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
     """
 
     def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumExt) -> None:
-        settings, self._legacy = recipe.train, recipe.data.legacy
-        if self._legacy and settings.max_windows > 1:
-            raise RecipeError(
-                f"[train] max_windows is {settings.max_windows} and [data] legacy"
-                f" {self._legacy!r}; expected max_windows 1, since the original reads one window"
-            )
-        if self._legacy and recipe.model.word_head:
-            raise RecipeError(
-                f"[model] word_head is true and [data] legacy {self._legacy!r}: the batches of that"
-                " program hold no words of the summaries; leave one of them out"
-            )
+        settings = recipe.train
         factors = {"bert": settings.encoder_learning_rate / settings.learning_rate}
         schedule = warm_up(settings, settings.decay)
         super().__init__(model, make_adam(model, settings, schedule, factors=factors), settings)
 
-        self._word_piece = WordPiece.from_file(data.folder / "vocab.txt")
+        word_piece = WordPiece.from_file(data.folder / "vocab.txt")
         self._train_records = data.records["train"]
+        self._batches = TrainingBatches(self._train_records, model, word_piece, recipe)
         ((pieces, _),) = load_columns(self._train_records, "pieces")
-        self.vocabularies = [self._word_piece.vocabulary]
+        self.vocabularies = [word_piece.vocabulary]
         self.model_settings = {
             "text": data.text,
-            "frequent": frequent_words(
-                pieces, self._word_piece.vocabulary, self._word_piece.unk_id
-            ),
+            "frequent": frequent_words(pieces, word_piece.vocabulary, word_piece.unk_id),
             "recipe": recipe.without_folders(),
         }
-        # Read once for each of the two numbers of windows; the first is not needed after the second
-        # is read.
-        self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
         self.validation: ExtractiveValidation = ExtractiveValidation(
-            model, data.records["validation"], self._word_piece, settings, recipe.evaluate
+            model, data.records["validation"], word_piece, settings, recipe.evaluate
         )
 
     def fit(self) -> pathlib.Path:
@@ -173,29 +149,9 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
         log(f"lead: {format_scores(self.state['lead'])}")
         return super().fit()
 
-    def _make_batcher(self, max_windows: int) -> TokenBudgetBatcher:
-        """The batches of the training documents, so many windows of each."""
-        ids = {"cls_id": self._word_piece.cls_id, "sep_id": self._word_piece.sep_id}
-        records, length, budget = (
-            self._train_records,
-            self.model.window_length,
-            self.settings.tokens_per_batch,
-        )
-        if self._legacy:
-            return OriginalBatcher(
-                records, self._legacy, length, budget, self.settings.micro_batches, **ids
-            )
-        words = is_word(self._word_piece.vocabulary) if self.model.config["word_head"] else None
-        return DocumentBatcher(
-            load_windows(records, length, max_windows), budget, **ids, words=words
-        )
-
     def batches(self, done: int) -> SharedBatches:
-        """Only the first window of each document at first, then up to `max_windows`."""
-        first, steps = self.settings.first_window_steps, self.settings.steps
-        if done < first:
-            return SharedBatches(self._batcher(1), done, until=min(first, steps))
-        return SharedBatches(self._batcher(self.settings.max_windows), done - first, until=steps)
+        """The batches that follow so many steps."""
+        return self._batches.after(done)
 
     def rows(self, step: int) -> list[str]:
         """Names the documents of a step by their ids."""
