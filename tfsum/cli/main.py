@@ -49,7 +49,7 @@ OWN_SIGNALS = ("train", "prepare")  # they save their state, and resume
 PASSES_ON = ("pipeline",)  # what follows `--` is for another program, as it is
 
 STREAMS = (("stdin", 0, os.O_RDONLY), ("stdout", 1, os.O_WRONLY), ("stderr", 2, os.O_WRONLY))
-DONE, NO, STOPPED, INTERRUPTED = 0, 1, 75, 130
+NO, STOPPED, INTERRUPTED = 1, 75, 130
 PATIENCE = 1.0  # seconds that Python gets to end by itself after Ctrl-C
 
 
@@ -140,9 +140,7 @@ def run(argv: list[str], verb: str | None) -> int:
             sys.stdout.flush()
     except SystemExit as stop:  # of argparse: --help, --version and wrong calls
         sys.stdout.flush()
-        if isinstance(stop.code, int):
-            return stop.code
-        return DONE
+        return int(stop.code or 0)
     return status
 
 
