@@ -7,6 +7,7 @@ BertSumAbs by BLEU and ROUGE; a BertClassifier by accuracy and F1.
 import argparse
 
 import tfsum
+from tfsum.cli.options import add_settings, read_settings
 from tfsum.cli.parser import (
     FORMAT,
     Options,
@@ -17,6 +18,7 @@ from tfsum.cli.parser import (
     positive,
 )
 from tfsum.cli.search_options import add_search_options, take_search
+from tfsum.tasks.recipes import section_class
 
 EXAMPLES = """examples:
   tfsum evaluate saved_models/bert_sum_ext_news_en/2 test.jsonl
@@ -58,10 +60,6 @@ OPTIONS: Options = {
             "type": int,
             "help": "seed of the bootstrap and of the random pick (default: 0)",
         },
-        "--words": {
-            "choices": ("english", "plain"),
-            "help": "words of ROUGE: those of rouge-score, stemmed (default), or whole words",
-        },
         "--text": {
             "metavar": "COLUMN",
             "help": "column of the texts (default: text), or its number from 1",
@@ -101,10 +99,6 @@ OPTIONS: Options = {
             "metavar": "N",
             "help": "lines kept of an expected answer (default: as in training)",
         },
-        "--tokenize": {
-            "choices": ("13a", "intl", "zh", "char", "none"),
-            "help": "words of BLEU, as sacrebleu names them (default: 13a)",
-        },
     },
     "BertClassifier (default: as its recipe read it)": {
         "--label": {
@@ -117,10 +111,13 @@ OPTIONS: Options = {
         },
     },
 }
+MEASURES = section_class("transformer", "evaluate")  # the words of ROUGE and BLEU are its keys
 
 
 def add_arguments(parser: Parser) -> None:
     add_options(parser, OPTIONS)
+    add_settings(parser, MEASURES, ["words"])
+    add_settings(parser, MEASURES, ["tokenize"], "Transformer and BertSumAbs")
     add_search_options(parser)
 
 
@@ -129,6 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     model, corpus, form = (options.pop(name) for name in ("model", "corpus", "format"))
     arguments.parser.require_paths(model, corpus, options.get("targets", corpus))
 
+    read_settings(MEASURES, arguments)
     search = take_search(options)  # out of the options
     report = tfsum.evaluate(model, corpus, **options, **search)
     print(report.to_json() if form == "json" else report.to_text())
