@@ -36,6 +36,20 @@ def test_what_is_read_back_is_what_was_stored(transformer, storage, tolerance):
         np.testing.assert_allclose(model.bert.word_embeddings(ids), table, atol=tolerance)
 
 
+def test_the_model_stays_as_it_is(transformer):
+    model = BertSumExt.from_pretrained(str(transformer.source))
+    parts = {"bert": vars(model.bert).copy(), "encoder": vars(model.bert.encoder).copy()}
+    stored = StoredWeights(model, "small", pooler=False)
+    with stored.model(stored.read()) as changed:
+        assert changed.bert.encoder.packing is not None
+    assert model.bert.word_embeddings is parts["bert"]["word_embeddings"]
+    assert model.bert.encoder.packing is None
+    assert vars(model.bert).keys() == parts["bert"].keys()
+    assert len(model.variables) == len(
+        BertSumExt.from_pretrained(str(transformer.source)).variables
+    )
+
+
 @pytest.mark.slow
 def test_scores_of_a_half_as_large_file_are_close(transformer, article):
     settings = read_settings(transformer.source)

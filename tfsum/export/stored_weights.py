@@ -26,8 +26,7 @@ class StoredWeights(tf.Module):
     """The weights of a model, each stored once under the name of its variable.
 
     Args:
-        model: Built model; the word embedding of its `bert`, if it has one, is replaced, and its
-            encoders leave out padding from now on.
+        model: Built model, which stays as it is.
         storage: "float32", "float16", or "small", which also rounds the rows of embeddings to int8.
         tables: Paths of embeddings that are read whole, such as one that is also the output
             projection; paths that the model lacks are ignored.
@@ -56,42 +55,27 @@ class StoredWeights(tf.Module):
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
         dtype = tf.float32 if storage == "float32" else tf.float16
-
         variables = {variable_path(variable, model): variable for variable in model.variables}
         used = {
             path: variable
             for path, variable in variables.items()
             if not path.endswith("seed_generator_state") and (pooler or not path.startswith(POOLER))
         }
-        word_embedding = used.pop(WORD_EMBEDDING, None)
+        rounded = {WORD_EMBEDDING, *tables} if storage == "small" else set()
 
-        rounded = {
-            path: _rounded(path, used[path].numpy())
-            for path in tables
-            if path in used and storage == "small"
-        }
-        others = {
-            path: _variable(path, variable.numpy(), dtype)
-            for path, variable in used.items()
-            if path not in rounded
-        }
-        self.stored = {**others, **{path: rows for path, (rows, _) in rounded.items()}}
-        self.scales = {path: scales for path, (_, scales) in rounded.items()}
-
-        if word_embedding is not None:
-            table = word_embedding.numpy()
-            if storage == "small":
-                self.word_rows, self.word_scales = _rounded(WORD_EMBEDDING, table)
+        stored: dict[str, tf.Variable] = {}
+        scales: dict[str, tf.Variable] = {}
+        for path, variable in used.items():
+            value = variable.numpy()
+            if path in rounded:
+                stored[path], scales[path] = _rounded(path, value)
             else:
-                self.word_rows, self.word_scales = _variable(WORD_EMBEDDING, table, dtype), None
-            # the layer itself would read the whole float32 table in the graph
-            model.bert.word_embeddings = self._word_vectors
+                stored[path] = _variable(path, value, dtype)
 
-        for part in (getattr(model, "bert", model), getattr(model, "head", None)):
-            encoder = getattr(part, "encoder", None)
-            if encoder is not None:
-                encoder.packing = PackedRows
-
+        used.pop(WORD_EMBEDDING, None)
+        self.word_rows = stored.pop(WORD_EMBEDDING, None)
+        self.word_scales = scales.pop(WORD_EMBEDDING, None)
+        self.stored, self.scales = stored, scales
         # in a closure, where TensorFlow does not track them
         self._model_and_variables = lambda: (model, list(used.items()))
 
@@ -124,11 +108,32 @@ class StoredWeights(tf.Module):
 
     @contextlib.contextmanager
     def model(self, values: dict[str, tf.Tensor]) -> Iterator[Any]:
-        """Context manager of the model with the `values` of `read` as its weights."""
+        """Context manager of the model with the `values` of `read` as its weights.
+
+        In it the encoders leave out padding, and the word embedding reads only the rows it needs;
+        the layer itself would read the whole float32 table.
+        """
         model, variables = self._model_and_variables()
         mapping = [(variable, values[path]) for path, variable in variables if path in values]
-        with keras.StatelessScope(state_mapping=mapping):
+        with contextlib.ExitStack() as changes:
+            for part in (getattr(model, "bert", model), getattr(model, "head", None)):
+                if encoder := getattr(part, "encoder", None):
+                    changes.enter_context(_replaced(encoder, "packing", PackedRows))
+            if self.word_rows is not None:
+                changes.enter_context(_replaced(model.bert, "word_embeddings", self._word_vectors))
+            changes.enter_context(keras.StatelessScope(state_mapping=mapping))
             yield model
+
+
+@contextlib.contextmanager
+def _replaced(layer: keras.Layer, name: str, value: object) -> Iterator[None]:
+    """Context manager in which an attribute of a layer is another, unknown to Keras."""
+    before = getattr(layer, name)
+    object.__setattr__(layer, name, value)
+    try:
+        yield
+    finally:
+        object.__setattr__(layer, name, before)
 
 
 def variable_path(variable: keras.Variable, model: keras.Model) -> str:

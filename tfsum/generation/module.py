@@ -25,7 +25,7 @@ from tfsum.text.true_case import TrueCase
 
 ALTERNATIVES = 5  # tokens that `attend` returns for each place of an answer
 SOURCES_AT_ONCE = 64  # a cache of 64 beams of 4, 6 layers of 512 and 64 tokens is 400 MB
-# windows of 512 tokens, whose attention weights are 12 MB a head; see `bert_sum_ext.module`
+# windows of 512 tokens, whose attention weights are 12 MB a head; see `bert_sum_ext.reading`
 DOCUMENTS_AT_ONCE = 8
 TABLES = (
     "embedding/embeddings",
@@ -39,7 +39,7 @@ class AbstractiveSummarizer(tf.Module):
     """The exported graph of a `Transformer` or a `BertSumAbs`.
 
     Args:
-        model: The built model, which the module takes over (see `StoredWeights`).
+        model: The built model, whose weights are stored (see `StoredWeights`).
         source: Reads texts as the model was trained to; its tokenizer's `ops` decide which hosts
             can load the export.
         detokenizer: Detokenizer of the target's vocabulary.

@@ -81,7 +81,7 @@ class TextClassifier(tf.Module):
     """The exported graph of a `BertClassifier`.
 
     Args:
-        model: A built `BertClassifier`, which the module takes over (see `StoredWeights`).
+        model: A built `BertClassifier`, whose weights are stored (see `StoredWeights`).
         word_piece: Tokenizer; its `ops` decide which hosts can load the export.
         max_length: Tokens of a row at most; what is beyond is cut, from the longer of two texts
             first.
