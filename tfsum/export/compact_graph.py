@@ -59,15 +59,12 @@ def compact_graph(folder: str | pathlib.Path) -> None:
 
 def _merge_functions(meta_graph: MetaGraphDef) -> None:
     """Keeps one of all functions that do the same, the ones that they call first."""
-    functions = meta_graph.graph_def.library.function
-    named = set(meta_graph.object_graph_def.concrete_functions)
-    named |= {node.op for node in meta_graph.graph_def.node}
-    for node in meta_graph.graph_def.node:
-        named |= {one.func.name for one in node.attr.values()}
+    functions, nodes = meta_graph.graph_def.library.function, meta_graph.graph_def.node
+    named = {*meta_graph.object_graph_def.concrete_functions, *(node.op for node in nodes)}
+    named |= {value.func.name for node in nodes for value in node.attr.values()}
     while same := merge_equal_functions(list(functions), named):
         kept = [function for function in functions if function.signature.name not in same]
-        for function in kept:
-            rename_functions(function.node_def, same)
+        rename_functions((node for function in kept for node in function.node_def), same)
         del functions[:]
         functions.extend(kept)
 

@@ -36,16 +36,11 @@ def merge_equal_nodes(function: FunctionDef) -> None:
         [('a', ['x']), ('c', ['a:output:0', 'a:output:0'])]
     """
     check_private_names("tensorflow", op_def_registry, "get")
-    merged: dict[str, str] | None = None
-    while merged is None or merged:  # one merger makes others equal
-        first: dict[bytes, str] = {}  # what an operation computes -> the first one that does
-        merged = {}
-        for node in function.node_def:
-            kept = node.name if _has_state(node) else first.setdefault(_computes(node), node.name)
-            if kept != node.name:
-                merged[node.name] = kept
-        replace_references(function, merged)
-        _remove(function, merged)
+    while same := _equal(  # one merger makes others equal
+        (node.name, _computes(node)) for node in function.node_def if not _has_state(node)
+    ):
+        replace_references(function, same)
+        _remove(function, same)
 
     _pass_by_identities(function)
     nodes = {node.name: node for node in function.node_def}
@@ -78,20 +73,16 @@ def merge_equal_functions(functions: list[FunctionDef], named: Iterable[str]) ->
         >>> merge_equal_functions(functions, [])
         {'g': 'f'}
     """
-    first: dict[bytes, str] = {}
-    same = {}
+    bodies = []
     for function in functions:
         name = function.signature.name
-        if name in named:
-            continue
-        _shorten_arguments(function)
-        body = FunctionDef()
-        body.CopyFrom(function)
-        body.signature.name = ""
-        kept = first.setdefault(body.SerializeToString(deterministic=True), name)
-        if kept != name:
-            same[name] = kept
-    return same
+        if name not in named:
+            _shorten_arguments(function)
+            body = FunctionDef()
+            body.CopyFrom(function)
+            body.signature.name = ""
+            bodies.append((name, body.SerializeToString(deterministic=True)))
+    return _equal(bodies)
 
 
 def rename_functions(nodes: Iterable[NodeDef], names: dict[str, str]) -> None:
@@ -165,6 +156,13 @@ def _pass_by_identities(function: FunctionDef) -> None:
             while reference in passed:
                 reference = passed[reference]
             node.input[i] = reference
+
+
+def _equal(contents: Iterable[tuple[str, bytes]]) -> dict[str, str]:
+    """Name -> the first name whose content is the same, for all but those first ones."""
+    first: dict[bytes, str] = {}
+    kept = {name: first.setdefault(content, name) for name, content in contents}
+    return {name: other for name, other in kept.items() if other != name}
 
 
 def _has_state(node: NodeDef) -> bool:
