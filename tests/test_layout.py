@@ -55,8 +55,6 @@ LONG_FILES = {
     "formats/model_folder.py",
     "serving/client.py",
     "serving/json_tensor.py",
-    "tasks/bert_sum_ext/module.py",
-    "text/splitting_rules.py",
 }
 LONG_BODIES = {
     "data/documents/prepare prepare",
@@ -66,13 +64,8 @@ LONG_BODIES = {
     "papers/checkpoint_writer _options",
     "tasks/bert_pretraining/fill_mask fill_mask",
     "tasks/bert_pretraining/prepare prepare",
-    "tasks/bert_sum_ext/module _extract",
     "tasks/transformer/prepare prepare",
     "tasks/transformer/vocabularies pair_vocabularies",
-    "text/expected_rouge expected_rouge_ranks",
-    "text/expected_rouge _choose",
-    "text/keywords keywords",
-    "text/selection select",
 }
 
 CITED = re.compile(

@@ -25,6 +25,20 @@ class Budget(NamedTuple):
     costs: tf.Tensor
     limits: tf.Tensor
 
+    @classmethod
+    def free(cls, sentences: tf.RaggedTensor) -> "Budget":
+        """The budget of summaries that may cost anything.
+
+        Args:
+            sentences: One value or row for each sentence, (B, S, ...).
+
+        Example:
+            >>> Budget.free(tf.ragged.constant([["It rained."]])).costs.numpy().tolist()
+            [[0, 0]]
+        """
+        number, texts = sentences.row_splits[-1], sentences.nrows(tf.int64)
+        return cls(tf.zeros([number, 2], tf.int32), tf.zeros([texts, 2], tf.int32))
+
 
 def budget_of(
     texts: tf.RaggedTensor, words: tf.Tensor, characters: tf.Tensor, share: tf.Tensor

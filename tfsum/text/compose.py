@@ -5,7 +5,7 @@ import unicodedata
 
 import tensorflow as tf
 
-from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 
 _SHIFT = 1 << 21  # above the last code point
 
@@ -76,10 +76,9 @@ class Compose(tf.Module):
             'á'
         """
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
-        codes, row = self(decoded.flat_values, row_ids(decoded))
-        lengths = tf.math.unsorted_segment_sum(tf.ones_like(row), row, decoded.nrows())
-        composed = tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False)
-        return tf.strings.unicode_encode(composed, "UTF-8")
+        texts = Rows.of(decoded)
+        codes, row = self(decoded.flat_values, texts.owner)
+        return tf.strings.unicode_encode(Rows(row, texts.count).ragged(codes), "UTF-8")
 
     def _with_next(self, codes: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
         """What each code point and the next one of its text compose to (C,), -1 for nothing."""

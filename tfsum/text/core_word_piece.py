@@ -7,7 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.text.normalizer import equal_pages, load_code_point_map, pooled
-from tfsum.text.repeat import row_ids, rows_and_places
+from tfsum.text.repeat import rows_and_places
+from tfsum.text.rows import Rows
 
 _SPACE = 0x20
 # entries of code points that stay: as they are, or as a word of their own
@@ -84,7 +85,7 @@ class CoreWordPiece(tf.Module):
         around = (entry == _BETWEEN_SPACES) & (place != 1)
         codes = tf.where(entry < 0, tf.where(around, _SPACE, codes), changed)
 
-        lengths = tf.math.unsorted_segment_sum(lengths, row_ids(decoded), decoded.nrows())
+        lengths = Rows.of(decoded).sum(lengths)
         normalized = tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False)
         return tf.strings.unicode_encode(normalized, "UTF-8")
 
@@ -104,13 +105,13 @@ class CoreWordPiece(tf.Module):
             prefixes = tf.strings.substr(left, begin, place + 1, unit="UTF8_CHAR")
             ids = self._ids.lookup(tf.strings.join([tf.where(begin > 0, "##", ""), prefixes]))
 
-            last = tf.math.unsorted_segment_max(tf.where(ids >= 0, place, -1), row, tf.size(word))
+            last = Rows(row, tf.size(word)).max(tf.where(ids >= 0, place, -1))
             best = tf.cumsum(counts, exclusive=True) + tf.maximum(last, 0)
             words_met = tf.concat([words_met, word], 0)
             ids_met = tf.concat([ids_met, tf.where(last < 0, -1, tf.gather(ids, best))], 0)
 
-            goes_on = (last >= 0) & (at + last + 1 < tf.gather(lengths, word))
-            word, at = (tf.boolean_mask(values, goes_on) for values in (word, at + last + 1))
+            has_rest = (last >= 0) & (at + last + 1 < tf.gather(lengths, word))
+            word, at = (tf.boolean_mask(values, has_rest) for values in (word, at + last + 1))
             return word, at, words_met, ids_met
 
         # words that are one piece; each turn gives every other word its next one
@@ -126,8 +127,7 @@ class CoreWordPiece(tf.Module):
         )
 
         # a word with a turn that found no piece is the unknown token
-        missed = tf.cast(ids < 0, tf.int32)
-        is_unknown = tf.math.unsorted_segment_max(missed, word, tf.size(words)) > 0
+        is_unknown = Rows(word, tf.size(words)).any(ids < 0)
         kept = ~tf.gather(is_unknown, word) | (ids < 0)
         word, ids = (tf.boolean_mask(values, kept) for values in (word, ids))
         order = tf.argsort(word, stable=True)

@@ -20,7 +20,8 @@ import tensorflow as tf
 
 from tfsum.text.compose import Compose
 from tfsum.text.normalizer import equal_pages, load_code_point_map
-from tfsum.text.repeat import row_ids, rows_and_places
+from tfsum.text.repeat import place_in_run, rows_and_places
+from tfsum.text.rows import Rows
 
 SPACE_MARK, JOIN_MARK = "\u2581", "\u2323"
 # Characters that BERT's cleaning turns into a plain space or drops, but that texts are made of.
@@ -86,30 +87,30 @@ class Escape(tf.Module):
         letters = {piece[2:] for piece in vocabulary if piece.startswith("##") and len(piece) == 3}
         alone = {piece for piece in vocabulary if len(piece) == 1} - set(PIECES)
         self._compose = Compose()
-        kinds, longest = _kinds(letters, alone, load_code_point_map(lowercase, strip_accents))
+        roles, longest = _roles(letters, alone, load_code_point_map(lowercase, strip_accents))
         self._word_length = max(1, (max_characters - 1) // longest)
-        self._pages, self._page_of = map(tf.constant, equal_pages(kinds))
+        self._pages, self._page_of = map(tf.constant, equal_pages(roles))
         self._symbols = tf.constant([ord(symbol) for symbol in SYMBOLS.values()])
 
     def __call__(self, strings: tf.Tensor) -> tf.Tensor:
         """Escapes texts (N,) string; returns (N,) string, which `Detokenizer` reads back."""
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
-        codes, row = self._compose(decoded.flat_values, row_ids(decoded))
+        codes, row = self._compose(decoded.flat_values, Rows.of(decoded).owner)
 
-        # (C,) the kind of each character; dropped ones are left out
+        # (C,) the role of each character; dropped ones are left out
         entry = tf.gather(self._page_of, codes // 256) * 256 + codes % 256
-        kind = tf.cast(tf.gather(self._pages, entry), tf.int32)
-        kept = kind != _DROPPED
-        codes, row, kind = (tf.boolean_mask(values, kept) for values in (codes, row, kind))
+        role = tf.cast(tf.gather(self._pages, entry), tf.int32)
+        kept = role != _DROPPED
+        codes, row, role = (tf.boolean_mask(values, kept) for values in (codes, row, role))
 
-        lead, lengths = self._lead(kind, row, codes)
-        written = _written(codes, kind, lead, lengths, self._symbols)
-        rows = tf.math.unsorted_segment_sum(lengths, row, decoded.nrows())
+        lead, lengths = self._lead(role, row, codes)
+        written = _written(codes, role, lead, lengths, self._symbols)
+        rows = Rows(row, decoded.nrows()).sum(lengths)
         escaped = tf.RaggedTensor.from_row_lengths(written, rows, validate=False)
         return tf.strings.unicode_encode(escaped, "UTF-8")
 
     def _lead(
-        self, kind: tf.Tensor, row: tf.Tensor, codes: tf.Tensor
+        self, role: tf.Tensor, row: tf.Tensor, codes: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """The mark before each character, 0 for none, and its length when written, (C,) each.
 
@@ -118,25 +119,18 @@ class Escape(tf.Module):
         letter or a space begins as if a space stood before it.
         """
         first = tf.concat([[-1], row], 0)[:-1] != row
-        before = tf.where(first, _BLANK, tf.concat([[_BLANK], kind], 0)[:-1])
-        letter_after = tf.concat([(kind == _LETTER) & ~first, [False]], 0)[1:]
-        letter, blank = kind == _LETTER, kind == _BLANK
+        before = tf.where(first, _BLANK, tf.concat([[_BLANK], role], 0)[:-1])
+        letter_after = tf.concat([(role == _LETTER) & ~first, [False]], 0)[1:]
+        letter, blank = role == _LETTER, role == _BLANK
 
         opens = letter & (before != _LETTER)
-        opens |= letter & (_place_in_run(opens | ~letter) % self._word_length == 0)
+        opens |= letter & (place_in_run(opens | ~letter) % self._word_length == 0)
         lead = tf.where(opens, tf.where(before == _BLANK, _MARK, _JOIN), 0)
 
         marks = tf.where(letter_after, 0, 2) + tf.where(first, 2, 0)  # a space and the mark, each
         lengths = tf.where(blank, marks, tf.where(opens, 3, 1))
-        lengths = tf.where(kind >= _FIRST_SYMBOL, 3, lengths)
-        return lead, tf.where(kind == _UNKNOWN, 2 * _width(codes) + 1, lengths)
-
-
-def _place_in_run(opens: tf.Tensor) -> tf.Tensor:
-    """How far (C,) each element is from the last one that opens a run."""
-    place = tf.range(tf.size(opens))
-    starts = tf.concat([[0], tf.boolean_mask(place, opens)], 0)
-    return place - tf.gather(starts, tf.cumsum(tf.cast(opens, tf.int32)))
+        lengths = tf.where(role >= _FIRST_SYMBOL, 3, lengths)
+        return lead, tf.where(role == _UNKNOWN, 2 * _width(codes) + 1, lengths)
 
 
 def _width(codes: tf.Tensor) -> tf.Tensor:
@@ -145,22 +139,22 @@ def _width(codes: tf.Tensor) -> tf.Tensor:
 
 
 def _written(
-    codes: tf.Tensor, kind: tf.Tensor, lead: tf.Tensor, lengths: tf.Tensor, symbols: tf.Tensor
+    codes: tf.Tensor, role: tf.Tensor, lead: tf.Tensor, lengths: tf.Tensor, symbols: tf.Tensor
 ) -> tf.Tensor:
     """The code points of all characters written out, `lengths` of each: (sum of lengths,)."""
     origin, place = rows_and_places(lengths)
-    codes, kind, lead = (tf.gather(values, origin) for values in (codes, kind, lead))
+    codes, role, lead = (tf.gather(values, origin) for values in (codes, role, lead))
 
-    # what is written at each place, for each kind of character
+    # what is written at each place, for each role of character
     opening = tf.where(place == 0, _SPACE, tf.where(place == 1, lead, codes))
     letter = tf.where(lead > 0, opening, codes)
     blank = tf.where(place % 2 == 0, _SPACE, _MARK)
-    symbol = tf.where(place == 1, tf.gather(symbols, tf.maximum(kind - _FIRST_SYMBOL, 0)), _SPACE)
+    symbol = tf.where(place == 1, tf.gather(symbols, tf.maximum(role - _FIRST_SYMBOL, 0)), _SPACE)
     unknown = tf.where(place % 2 == 0, _SPACE, 0x2800 + _byte(codes, place // 2))
 
-    written = tf.where(kind == _BLANK, blank, letter)
-    written = tf.where(kind >= _FIRST_SYMBOL, symbol, written)
-    return tf.where(kind == _UNKNOWN, unknown, written)
+    written = tf.where(role == _BLANK, blank, letter)
+    written = tf.where(role >= _FIRST_SYMBOL, symbol, written)
+    return tf.where(role == _UNKNOWN, unknown, written)
 
 
 def _byte(codes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
@@ -172,21 +166,21 @@ def _byte(codes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
     return tf.where(number < width, byte, 0)
 
 
-def _kinds(letters: set[str], alone: set[str], changed: dict[int, str]) -> tuple[np.ndarray, int]:
+def _roles(letters: set[str], alone: set[str], changed: dict[int, str]) -> tuple[np.ndarray, int]:
     """What each code point is, (0x110000,) int8, and the longest that a letter becomes."""
     cleaned = load_code_point_map(False, False)
-    kinds, longest = np.full(0x110000, _UNKNOWN, np.int8), 1
-    kinds[:0x20] = kinds[0x7F] = _DROPPED
+    roles, longest = np.full(0x110000, _UNKNOWN, np.int8), 1
+    roles[:0x20] = roles[0x7F] = _DROPPED
     unchanged = set(map(ord, letters - set(PIECES))) - changed.keys()
-    kinds[list(unchanged)] = _LETTER
+    roles[list(unchanged)] = _LETTER
     for point, text in changed.items():
         if not text:
             # An accent goes as was asked for; what only the cleaning drops is kept as bytes.
-            kinds[point] = _DROPPED if cleaned.get(point, "-") else kinds[point]
+            roles[point] = _DROPPED if cleaned.get(point, "-") else roles[point]
         elif text[0] == " ":
-            kinds[point] = _ALONE if text.strip() in alone else kinds[point]
+            roles[point] = _ALONE if text.strip() in alone else roles[point]
         elif set(text) <= letters - set(PIECES):
-            kinds[point], longest = _LETTER, max(longest, len(text))
-    kinds[_SPACE] = _BLANK
-    kinds[list(map(ord, SYMBOLS))] = _FIRST_SYMBOL + np.arange(len(SYMBOLS))
-    return kinds, longest
+            roles[point], longest = _LETTER, max(longest, len(text))
+    roles[_SPACE] = _BLANK
+    roles[list(map(ord, SYMBOLS))] = _FIRST_SYMBOL + np.arange(len(SYMBOLS))
+    return roles, longest

@@ -162,10 +162,10 @@ def expected_rouge_ranks(
     mass = documents.sum(candidates.probability)
     times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
     share = candidates.probability * documents.to_values(times)
-    if budget is not None:
-        budget = Budget(tf.gather(budget.costs, candidates.place), budget.limits)
+    costs, limits = budget or Budget.free(pieces)
+    room = Budget(tf.gather(costs, candidates.place), limits)
     grams = _count(candidates, pieces, words, rates)
-    search = _Search(candidates, grams, share, limit, flaws, needs, budget)
+    search = _Search(candidates, grams, share, limit, flaws, needs, room)
 
     def choose(number: tf.Tensor, before: _Best) -> tuple[tf.Tensor, _Best]:
         """Chooses so many sentences where the number is automatic, and keeps what is better."""
@@ -273,7 +273,7 @@ class _Search:
         limit: int | tf.Tensor,
         flaws: tf.Tensor | None,
         needs: tf.Tensor | None,
-        budget: Budget | None,
+        budget: Budget,
     ) -> None:
         self._candidates, self._documents, self._grams = candidates, candidates.documents, grams
         self._limit, self._flaws, self._needs, self._budget = limit, flaws, needs, budget
@@ -368,8 +368,6 @@ class _Search:
 
     def _room(self, chosen: tf.Tensor) -> tf.Tensor:
         """Which candidates (K,) have room beside those with a rank (K,)."""
-        if self._budget is None:
-            return tf.ones_like(chosen, tf.bool)
         costs, limits = self._budget
         taken = self._documents.sum(tf.where((chosen > 0.0)[:, tf.newaxis], costs, 0))
         return tf.reduce_all(costs <= self._documents.to_values(limits - taken), 1)

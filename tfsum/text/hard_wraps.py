@@ -10,7 +10,7 @@ with a small letter.
 
 import tensorflow as tf
 
-from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 
 # a line may end after each
 IDEOGRAPH = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303F}\x{FF00}-\x{FF60}]"
@@ -55,9 +55,9 @@ def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """
     # (L,) of all lines: text, text without white space around it, whether it is the text's last
     lines = tf.strings.split(text, "\n")
-    line, owner = lines.flat_values, row_ids(lines)
+    line, texts = lines.flat_values, Rows.of(lines)
     bare = tf.strings.regex_replace(line, r"^\s+|\s+$", "")
-    last = tf.concat([owner[1:] != owner[:-1], [True]], 0)[: tf.size(bare)]
+    last = _of_next(~texts.continues(), True)
 
     # Most programs count characters, some the columns of a screen.
     word = tf.strings.regex_replace(bare, _FIRST_WORD, r"\1")
@@ -65,8 +65,8 @@ def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     shown = tf.strings.regex_replace(shown, r"\t", " " * TAB)
     full, wrapped = _full_lines(lines, bare, last, _characters(shown), _characters(word))
     full_columns, wrapped_columns = _full_lines(lines, bare, last, _columns(shown), _columns(word))
-    full_columns &= tf.gather(wrapped_columns, owner)
-    joined = tf.where(tf.gather(wrapped, owner), full, full_columns)
+    full_columns &= texts.to_values(wrapped_columns)
+    joined = tf.where(texts.to_values(wrapped), full, full_columns)
     wrapped |= wrapped_columns
 
     parts = tf.where(joined, tf.strings.regex_replace(line, r"\r$", " "), line)
@@ -81,6 +81,11 @@ def _characters(text: tf.Tensor) -> tf.Tensor:
 
 def _columns(text: tf.Tensor) -> tf.Tensor:
     return _characters(tf.strings.regex_replace(text, WIDE, "xx"))
+
+
+def _of_next(values: tf.Tensor, after_last: int | bool) -> tf.Tensor:
+    """The value after each line (N,)."""
+    return tf.concat([values, [after_last]], 0)[1:]
 
 
 def _full_lines(
@@ -98,34 +103,30 @@ def _full_lines(
     Returns:
         bool (N,) and bool (B,).
     """
-    owner, documents = row_ids(lines), lines.nrows()
-
-    def of_next(values: tf.Tensor) -> tf.Tensor:
-        return tf.concat([values[1:], tf.zeros_like(values[:1])], 0)
-
-    def count(flags: tf.Tensor) -> tf.Tensor:
-        return tf.math.unsorted_segment_sum(tf.cast(flags, tf.float32), owner, documents)
+    texts = Rows.of(lines)
+    count = texts.count_of
+    next_word = _of_next(word, 0)
 
     def matches(pattern: str) -> tf.Tensor:
         return tf.strings.regex_full_match(bare, pattern)
 
     # (N,) lines that a wrap may have ended
     begins = matches(_ITEM) | matches(_FIELD)
-    followed = ~last & (width > 0) & (of_next(word) > 0) & ~of_next(begins)
+    followed = ~last & (width > 0) & (next_word > 0) & ~_of_next(begins, False)
     inner = followed & (width <= WIDEST) & matches(rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
     open_ended = inner & ~matches(_END)
 
     # (N,) those that are full, and how wide they are beside the widest
     lengths = count(inner)
     widest = _widest(tf.where(inner, width, 0), lines, lengths)
-    full = inner & (width + 1 + of_next(word) > tf.gather(widest, owner))
-    goes_on = of_next(matches(r"\p{Ll}(?s:.*)"))
-    widest_line = tf.maximum(tf.cast(tf.gather(widest, owner), tf.float32), 1.0)
-    share = tf.cast(width, tf.float32) / widest_line
+    widest_line = texts.to_values(widest)
+    full = inner & (width + 1 + next_word > widest_line)
+    next_is_small = _of_next(matches(r"\p{Ll}(?s:.*)"), False)
+    share = tf.cast(width, tf.float32) / tf.maximum(tf.cast(widest_line, tf.float32), 1.0)
 
     # (N,) lines that are evidence; (B,) texts wrapped by a program, or by hand
-    judged = inner & ((share >= SHORT) | goes_on)
-    judged &= tf.gather(count(judged) >= EVIDENCE * lengths, owner)
+    judged = inner & ((share >= SHORT) | next_is_small)
+    judged &= texts.to_values(count(judged) >= EVIDENCE * lengths)
     number = count(judged)
     by_program = count(full & judged) - 1.0 >= FULL * (number - 1.0)
     by_program &= count(open_ended & judged) >= OPEN_ENDED * number
@@ -133,19 +134,19 @@ def _full_lines(
     by_hand = (
         (number > 2.5)
         & (count(nearly) >= FULL * number)
-        & (count(open_ended & goes_on) >= GOES_ON * number)
+        & (count(open_ended & next_is_small) >= GOES_ON * number)
         & (count(open_ended & judged) >= FULL * number)
     )
 
-    alone = count(open_ended & goes_on) > 0  # where one line is all there is to judge by
+    alone = count(open_ended & next_is_small) > 0  # where one line is all there is to judge by
     narrow = (lengths >= NARROW * count(followed)) & (widest >= NARROWEST)
-    joined = full | (nearly & open_ended & tf.gather(by_hand, owner))
+    joined = full | (nearly & open_ended & texts.to_values(by_hand))
     return joined, narrow & tf.where(number > 1.5, by_program | by_hand, alone)
 
 
 def _widest(width: tf.Tensor, lines: tf.RaggedTensor, lengths: tf.Tensor) -> tf.Tensor:
     """The width (B,) int32 that only one in `OUTLIERS` of a text's lines exceeds."""
-    rows = tf.cast(row_ids(lines), tf.int64) * (WIDEST + 1)
+    rows = Rows.of(lines).owner * (WIDEST + 1)
     widths = rows - tf.sort(rows - tf.cast(width, tf.int64))  # of each text the widest first
     place = lines.row_splits[:-1] + tf.cast(lengths, tf.int64) // OUTLIERS
     return tf.cast(tf.gather(widths, place), tf.int32)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tfsum.text.repeat import place_in_run
 from tfsum.text.rows import Rows
 
 LONGEST = 3  # words of a phrase
@@ -179,13 +180,8 @@ def _before(values: tf.Tensor) -> tf.Tensor:
 def _phrases(sentences: tf.Tensor, candidates: _Spans, joined: tf.Tensor) -> tuple[Rows, _Spans]:
     """Makes phrases of at most `LONGEST` words (W,) that are joined (W,): the phrase of each word,
     and the phrases (G,)."""
-    # (W,) the first word of what is joined to each; a new phrase begins every `LONGEST` words
-    places = tf.range(tf.size(joined, tf.int64))
-    chain = tf.cumsum(tf.cast(~joined, tf.int64)) - 1
-    begin = tf.gather(tf.where(~joined)[:, 0], chain)
-    opens = (places - begin) % LONGEST == 0
-
-    # (G,) the first and the last word of each phrase
+    # (W,) whether a phrase begins at a word, (G,) the first and the last word of each phrase
+    opens = place_in_run(~joined) % LONGEST == 0
     first = tf.where(opens)[:, 0]
     number = tf.size(first, tf.int64)
     last = tf.concat([first[1:], tf.size(joined, tf.int64)[tf.newaxis]], 0)[:number] - 1

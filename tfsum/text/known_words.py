@@ -57,10 +57,12 @@ class KnownWords(tf.Module):
         Returns:
             float32 (B,) each.
         """
-        shares = {"known": self.share(pieces, documents)}
-        if self._frequent is not None:
-            shares["frequent"] = self._share(self._frequent, pieces, documents)
-        return shares
+        tables = {"known": self._known, "frequent": self._frequent}
+        return {
+            name: self._share(table, pieces, documents)
+            for name, table in tables.items()
+            if table is not None
+        }
 
     def share(self, pieces: tf.RaggedTensor, documents: Rows) -> tf.Tensor:
         """Share of each document's words that are one piece of the vocabulary.

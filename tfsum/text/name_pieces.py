@@ -3,7 +3,7 @@
 import base64
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -27,8 +27,13 @@ def number_pieces(vocabulary: Sequence[str]) -> np.ndarray:
         >>> number_pieces(["[PAD]", "[unused1]", "rain", "##1"]).tolist()
         [False, False, False, True]
     """
+    return _pieces_with(str.isdigit, vocabulary)
+
+
+def _pieces_with(test: Callable[[str], bool], vocabulary: Sequence[str]) -> np.ndarray:
+    """The pieces (V,), but special ones, with a character that passes a test."""
     return np.array(
-        [not _SPECIAL.fullmatch(piece) and any(map(str.isdigit, piece)) for piece in vocabulary]
+        [not _SPECIAL.fullmatch(piece) and any(map(test, piece)) for piece in vocabulary]
     )
 
 
@@ -64,12 +69,7 @@ def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
         for word, ids in zip(some, word_piece.tokenize(some).to_list()):
             (as_name if word[0].isupper() else as_word)[ids] += counts[word]
 
-    letters = np.array(
-        [
-            not _SPECIAL.fullmatch(piece) and any(map(str.isalpha, piece))
-            for piece in word_piece.vocabulary
-        ]
-    )
+    letters = _pieces_with(str.isalpha, word_piece.vocabulary)
     return number_pieces(word_piece.vocabulary) | (letters & (as_name >= as_word))
 
 

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.text.repeat import repeat
+from tfsum.text.rows import Rows
 
 
 def pack(
@@ -115,9 +116,8 @@ def pack_windows(
     kept, window, place = layout["kept"], layout["window"], layout["place"]
 
     # (W,) sentences and tokens of each window
-    windows = tf.reduce_sum(layout["windows_per_document"])
-    sentences = tf.math.unsorted_segment_sum(tf.ones_like(kept), window, windows)
-    tokens = tf.math.unsorted_segment_sum(kept + 2, window, windows)
+    windows = Rows(window, tf.reduce_sum(layout["windows_per_document"]))
+    sentences, tokens = windows.sum(tf.ones_like(kept)), windows.sum(kept + 2)
 
     def rows(values: tf.Tensor, row_lengths: tf.Tensor, fill: int) -> tf.Tensor:
         ragged = tf.RaggedTensor.from_row_lengths(

@@ -140,8 +140,8 @@ def _parts_of_names(words: tf.Tensor, sentences: Rows) -> tuple[tf.Tensor, tf.Te
     """Whether words (W,) are parts of a name that goes on, that began before, and names at all."""
     is_name = tf.strings.regex_full_match(words, _NAME)
     is_name &= ~tf.strings.regex_full_match(words, _NO_NAME)
-    goes_on = is_name & ~tf.strings.regex_full_match(words, _STOPS)
-    later = is_name & sentences.continues() & tf.concat([[False], goes_on], 0)[:-1]
+    may_go_on = is_name & ~tf.strings.regex_full_match(words, _STOPS)
+    later = is_name & sentences.continues() & tf.concat([[False], may_go_on], 0)[:-1]
     return tf.concat([later, [False]], 0)[1:], later, is_name
 
 

@@ -58,3 +58,21 @@ def rows_and_places(counts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     rows = repeat(tf.range(tf.size(counts, counts.dtype)), counts)
     starts = tf.cumsum(counts, exclusive=True)
     return rows, tf.range(tf.size(rows, counts.dtype)) - tf.gather(starts, rows)
+
+
+def place_in_run(begins: tf.Tensor) -> tf.Tensor:
+    """How far each value is from the one that begins its run.
+
+    Args:
+        begins: Whether a value begins a run, bool (N,); the first one always does.
+
+    Returns:
+        int32 (N,).
+
+    Example:
+        >>> place_in_run(tf.constant([True, False, False, True])).numpy().tolist()
+        [0, 1, 2, 0]
+    """
+    place = tf.range(tf.size(begins))
+    starts = tf.concat([[0], tf.boolean_mask(place, begins)], 0)
+    return place - tf.gather(starts, tf.cumsum(tf.cast(begins, tf.int32)))

@@ -99,6 +99,16 @@ class Rows(NamedTuple):
         """
         return tf.gather(of_rows, self.owner)
 
+    def ragged(self, values: tf.Tensor) -> tf.RaggedTensor:
+        """The values of each row, for values (N, ...) that stand row by row: (R, P, ...).
+
+        Example:
+            >>> Rows(tf.constant([0, 0, 2]), 3).ragged(tf.constant([7, 8, 9])).to_list()
+            [[7, 8], [], [9]]
+        """
+        lengths = self.sum(tf.ones_like(self.owner, tf.int64))
+        return tf.RaggedTensor.from_row_lengths(values, lengths, validate=False)
+
     def places(self) -> tf.Tensor:
         """The numbers of the values, int64 (N,).
 

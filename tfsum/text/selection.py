@@ -99,8 +99,7 @@ def select_sentences(
     may_be = may_be_chosen(texts)
     if enough is not None:
         may_be &= enough
-    if budget is not None:
-        budget, may_be = with_room_for_one(budget, texts, may_be)
+    budget, may_be = with_room_for_one(budget or Budget.free(texts), texts, may_be)
     candidates = texts.with_flat_values(may_be).to_tensor(False)
     candidates = tf.pad(candidates, [[0, 0], [0, width]])[:, :width]
     present = tf.sequence_mask(scores.row_lengths(), width) & candidates
@@ -212,9 +211,7 @@ def select(
     most = tf.clip_by_value(tf.cast(most, tf.int32), 0, limit)
     block_trigrams = tf.convert_to_tensor(block_trigrams)
 
-    if budget is None:
-        free = tf.zeros([tf.size(texts.flat_values), 2], tf.int32)
-        budget = Budget(free, tf.zeros([tf.size(most), 2], tf.int32))
+    costs_of_all, limits = budget or Budget.free(texts)
 
     # (B, S + BLOCK) the sentences from the best down; those that are none come last
     order = tf.pad(_best_first(scores, present), [[0, 0], [0, BLOCK]])
@@ -229,7 +226,7 @@ def select(
         columns = walk.begin[:, tf.newaxis] + tf.range(BLOCK)
         candidates = tf.gather(order, columns, batch_dims=1)
         free = tf.gather(real, columns, batch_dims=1) & (walk.count < most)[:, tf.newaxis]
-        costs = _of_sentences(budget.costs, texts, candidates)
+        costs = _of_sentences(costs_of_all, texts, candidates)
         free &= tf.reduce_all(costs <= walk.left[:, tf.newaxis], 2)
         trigram, cell = _trigrams(texts, candidates, free & block_trigrams[:, tf.newaxis])
         free &= ~_with_trigrams(walk.trigrams, trigram, cell, free)
@@ -243,7 +240,7 @@ def select(
         tf.fill([tf.size(none), limit], tf.int32.max),
         none,
         tf.zeros([0], tf.int64),
-        budget.limits,
+        limits,
     )
     shapes = _Walk(*(part.shape for part in start))._replace(trigrams=tf.TensorShape([None]))
     (walk,) = tf.while_loop(unfinished, choose, (start,), (shapes,), parallel_iterations=1)

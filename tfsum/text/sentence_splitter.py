@@ -213,14 +213,12 @@ class SentenceSplitter(tf.Module):
         sentence = tf.strings.regex_replace(sentence, rf"{SPACE}+$", "")
         length = tf.strings.length(sentence)
 
-        # (P,) offset of each sentence in its text, and (B,) sentences of each
+        # (P,) offset of each piece in its text; only those with a sentence are returned
         texts, is_sentence = Rows.of(pieces), length > 0
         start = tf.cast(texts.sums_before(tf.cast(size, tf.int64)), tf.int32) + lead
-        lengths = texts.sum(tf.cast(is_sentence, tf.int64))
+        rows = Rows(tf.boolean_mask(texts.owner, is_sentence), texts.count)
         columns = {"sentences": sentence, "start": start, "end": start + length}
         return decided | {
-            name: tf.RaggedTensor.from_row_lengths(
-                tf.boolean_mask(values, is_sentence), lengths, validate=False
-            )
+            name: rows.ragged(tf.boolean_mask(values, is_sentence))
             for name, values in columns.items()
         }

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 from tfsum.text.word_piece import WordPiece
 
 _MARK = "\x1f"  # between the words of a text and what stands between them
@@ -90,13 +90,10 @@ class TrueCase(tf.Module):
     def _keys(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """A number for the pieces of each word, int64 (N,), and whether one is a name's, bool."""
         pieces = self._word_piece.tokenize(words)
-        ids, rows = tf.cast(pieces.flat_values, tf.int64), row_ids(pieces)
-        place = tf.range(tf.size(ids)) - tf.gather(tf.cast(pieces.row_starts(), tf.int32), rows)
-        weight = tf.cast(place, tf.int64) * _PRIME + 1
-        keys = tf.math.unsorted_segment_sum((ids + 1) * weight * weight, rows, tf.size(words))
-
-        names = tf.cast(tf.gather(self._names, ids), tf.int32)
-        return keys, tf.math.unsorted_segment_sum(names, rows, tf.size(words)) > 0
+        ids, rows = tf.cast(pieces.flat_values, tf.int64), Rows.of(pieces)
+        weight = (rows.places() - tf.gather(pieces.row_starts(), rows.owner)) * _PRIME + 1
+        keys = rows.sum((ids + 1) * weight * weight)
+        return keys, rows.any(tf.gather(self._names, ids))
 
 
 def _capitalized(words: tf.Tensor) -> tf.Tensor:

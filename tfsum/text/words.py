@@ -27,12 +27,12 @@ class _Table(dict):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        kind = unicodedata.category(character)
-        if any(first <= code <= last for first, last in _UNSPACED) and kind[0] in "LMN":
+        category = unicodedata.category(character)
+        if any(first <= code <= last for first, last in _UNSPACED) and category[0] in "LMN":
             value = f" {character} "
-        elif kind[0] in "LMN":
+        elif category[0] in "LMN":
             value = character
-        elif kind == "Cf":
+        elif category == "Cf":
             value = ""
         elif character.isspace() or (code > 127 and character not in _APOSTROPHES):
             value = " "

@@ -34,7 +34,7 @@ class ExtractiveSummarizer(tf.Module):
     """The exported graph of a `BertSumExt`.
 
     Args:
-        model: A built `BertSumExt`, whose weights the module takes over (see `StoredWeights`).
+        model: A built `BertSumExt`, whose weights are stored (see `StoredWeights`).
         word_piece: The tokenizer; its `ops` decide which hosts can load the export.
         splitter: The sentence splitter.
         window_length: Tokens in a window.
@@ -173,7 +173,7 @@ class ExtractiveSummarizer(tf.Module):
     @tf.function(
         input_signature=[
             TEXT,
-            *(tf.TensorSpec([None], kind, name=name) for name, kind in TYPES._asdict().items()),
+            *(tf.TensorSpec([None], dtype, name=name) for name, dtype in TYPES._asdict().items()),
         ],
         autograph=False,
     )
