@@ -207,7 +207,7 @@ def test_the_first_lines_of_a_target(writer, tmp_path, monkeypatch, capsys, aske
     found = json.loads(capsys.readouterr().out)["rouge"]["rouge1"]
     assert found["recall"] == pytest.approx(100 * 2 / (1 + kept))  # of two words, or of three
     assert main(["evaluate", writer, str(tmp_path / "pairs.jsonl"), "--target-lines", "0"]) == 2
-    assert "--target-lines: found '0'" in capsys.readouterr().err
+    assert "target_lines=0: expected a whole number from 1" in capsys.readouterr().err
 
 
 def test_pairs_without_texts_and_columns_that_are_not_there(writer, tmp_path, capsys):

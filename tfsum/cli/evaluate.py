@@ -15,7 +15,6 @@ from tfsum.cli.parser import (
     add_options,
     given_options,
     number_or_auto,
-    positive,
 )
 from tfsum.cli.search_options import add_search_options, take_search
 from tfsum.tasks.recipes import section_class
@@ -35,6 +34,7 @@ PARSER = {
     # What is not given is left to the library's own default.
     "argument_default": argparse.SUPPRESS,
 }
+PAIRS = "Transformer and BertSumAbs"
 # The first group concerns all models.
 OPTIONS: Options = {
     "": {
@@ -81,23 +81,10 @@ OPTIONS: Options = {
             "help": "choose as the model was exported (default), or as the test of BertSum does",
         },
     },
-    "Transformer and BertSumAbs": {
-        "--source": {
-            "metavar": "COLUMN",
-            "help": "column of the texts (default: source), or its number from 1",
-        },
-        "--target": {
-            "metavar": "COLUMN",
-            "help": "column of the expected answers (default: target)",
-        },
+    PAIRS: {
         "--targets": {
             "metavar": "FILE",
             "help": "expected answers, one a line, where CORPUS holds the texts, one a line",
-        },
-        "--target-lines": {
-            "type": positive,
-            "metavar": "N",
-            "help": "lines kept of an expected answer (default: as in training)",
         },
     },
     "BertClassifier (default: as its recipe read it)": {
@@ -111,13 +98,15 @@ OPTIONS: Options = {
         },
     },
 }
-MEASURES = section_class("transformer", "evaluate")  # the words of ROUGE and BLEU are its keys
+# Sections of a recipe whose keys are options: of the corpus, and of ROUGE and BLEU.
+DATA, MEASURES = section_class("transformer", "data"), section_class("transformer", "evaluate")
 
 
 def add_arguments(parser: Parser) -> None:
     add_options(parser, OPTIONS)
     add_settings(parser, MEASURES, ["words"])
-    add_settings(parser, MEASURES, ["tokenize"], "Transformer and BertSumAbs")
+    add_settings(parser, MEASURES, ["tokenize"], PAIRS)
+    add_settings(parser, DATA, ["source", "target", "target_lines"], PAIRS)
     add_search_options(parser)
 
 
@@ -127,6 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.parser.require_paths(model, corpus, options.get("targets", corpus))
 
     read_settings(MEASURES, arguments)
+    read_settings(DATA, arguments, train=corpus, validation=corpus, records="")
     search = take_search(options)  # out of the options
     report = tfsum.evaluate(model, corpus, **options, **search)
     print(report.to_json() if form == "json" else report.to_text())

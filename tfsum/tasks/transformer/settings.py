@@ -37,7 +37,7 @@ class DataSettings(settings.Settings):
         False, description="Whether a longer source is cut, or its pair left out."
     )
     target_lines: int | None = Field(
-        None, ge=1, description="First lines kept of a target; by default all."
+        None, ge=1, description="First lines kept of a target. Not set, all are kept."
     )
     window_sentences: int | None = Field(
         None,
