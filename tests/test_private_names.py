@@ -22,9 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 USED = {
     "keras": {
         "_all_reduce_sum_gradients",
-        "_compile_metrics",
         "_get_variable_index",
-        "_loss_tracker",
         "_use_weight_decay",
     },
     "sacrebleu": {"_ci", "_mean"},

@@ -96,6 +96,7 @@ class Model(keras.Model):
     loss_reduction = "mean"
     loss_terms: Sequence[keras.metrics.Mean] = ()
     measures: Sequence[keras.metrics.Mean] = ()
+    has_metrics = False  # given to `compile`
 
     # What `fit` and `evaluate` do under TensorFlow; None is Keras's own trainer.
     trainer: "ExactTrainer | None" = None
@@ -309,6 +310,7 @@ class Model(keras.Model):
                 f" model and backend; fit and evaluate report {own}"
             )
 
+        self.has_metrics = bool(metrics)
         super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
         if _on_tensorflow():
             # In here: the other backends do without TensorFlow.

@@ -175,8 +175,7 @@ def _unpack(model: keras.Model, data: Batch) -> tuple[Inputs, tf.Tensor | None]:
 
 def _update_metrics(model: keras.Model, x: Inputs, y: tf.Tensor | None) -> None:
     """Updates the metrics given to `compile`, on the real targets of this replica's rows."""
-    metrics = model._compile_metrics
-    if metrics is None:
+    if not model.has_metrics:
         return
 
     labels, predicted, real = model.metric_inputs(x, y)
@@ -184,7 +183,7 @@ def _update_metrics(model: keras.Model, x: Inputs, y: tf.Tensor | None) -> None:
         labels, predicted = tf.boolean_mask(labels, real), tf.boolean_mask(predicted, real)
     if predicted.shape.rank == 1:
         labels, predicted = labels[:, tf.newaxis], predicted[:, tf.newaxis]
-    metrics.update_state(labels, predicted)
+    model.compute_metrics(x, labels, predicted)
 
 
 class ExactTrainer:
@@ -264,7 +263,6 @@ def _step_of_all_replicas(model: keras.Model, step: Step) -> Any:
     """The step under the model's strategy, from a distributed batch to its logs, as a graph unless
     the model runs eagerly."""
     check_private_names("keras", keras.Model, "_maybe_symbolic_build")  # which `Model` overrides
-    check_private_names("keras", model, "_compile_metrics", "_loss_tracker")
     strategy = model.distribute_strategy
     if isinstance(strategy, NOT_SUPPORTED):
         raise Error(
@@ -285,8 +283,9 @@ def _step_of_all_replicas(model: keras.Model, step: Step) -> Any:
 
 def _logs(model: keras.Model, sums: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
     """The logs of a step, from its sums over all replicas; the means of the epoch are updated."""
-    loss_sum, weight, tracker = sums.pop("loss_sum"), sums.pop("weight"), model._loss_tracker
+    loss_sum, weight = sums.pop("loss_sum"), sums.pop("weight")
     terms = loss_sum * model.loss_scale(weight)
+    tracker = next(metric for metric in model.metrics if metric.name == "loss")
 
     if model.loss_terms:
         model.follow_terms(terms, weight)
@@ -296,7 +295,4 @@ def _logs(model: keras.Model, sums: dict[str, tf.Tensor]) -> dict[str, tf.Tensor
         is_mean = model.loss_reduction == "mean"
         tracker.update_state(terms, sample_weight=weight if is_mean else tf.ones_like(weight))
 
-    measures = {m.name: m.result() for m in [*model.loss_terms, *model.measures]}
-    if model._compile_metrics is not None:
-        measures |= model._compile_metrics.result()
-    return {"loss": tracker.result(), **measures, **sums}
+    return {**model.get_metrics_result(), **sums}
