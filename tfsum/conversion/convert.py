@@ -1,5 +1,6 @@
 """From any BERT format to any other: Google's, Hugging Face's, BertSum's, PreSumm's, tfsum's."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -206,7 +207,7 @@ def _write(
             tensors = {name.removeprefix("bert."): value for name, value in tensors.items()}
         kind = {"model_type": "bert", "architectures": [architecture]}
         extra = (
-            {"tfsum.json": text_settings.tfsum_json(settings)}
+            {"tfsum.json": json.dumps({"text": settings}, indent=2) + "\n"}
             if to == "tfsum"
             else {"tokenizer_config.json": text_settings.tokenizer_config(settings)}
         )

@@ -41,7 +41,7 @@ def read_text_settings(
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = pathlib.Path(folder, "tfsum.json").write_text(tfsum_json({"lowercase": False}))
+        ...     _ = pathlib.Path(folder, "tfsum.json").write_text('{"text": {"lowercase": false}}')
         ...     read_text_settings(folder)
         {'lowercase': False, 'strip_accents': None}
     """
@@ -113,22 +113,6 @@ def _has_accents(piece: str) -> bool:
     """Whether stripping accents changes a piece, as it also does Korean syllables."""
     decomposed = unicodedata.normalize("NFD", piece)
     return piece != "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
-
-
-def tfsum_json(settings: dict) -> str:
-    """Formats text settings as the content of tfsum.json.
-
-    Args:
-        settings: `lowercase`, `strip_accents` and other text settings.
-
-    Returns:
-        A JSON text.
-
-    Example:
-        >>> json.loads(tfsum_json({"lowercase": True}))
-        {'text': {'lowercase': True}}
-    """
-    return json.dumps({"text": settings}, indent=2) + "\n"
 
 
 def tokenizer_config(settings: dict) -> str:
