@@ -1,9 +1,11 @@
 """Fixtures of the whole suite."""
 
 import gc
+import importlib.util
 import os
 import pathlib
 import sys
+from collections.abc import Iterator
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -54,3 +56,19 @@ def pytest_xdist_auto_num_workers() -> int:
     """One process more than processors: tests that wait for a process of their own leave a
     processor idle."""
     return (os.cpu_count() or 1) + 1
+
+
+# Without TF Text, which Windows and unreleased versions of TensorFlow lack, what asks for it is
+# skipped.
+if importlib.util.find_spec("tensorflow_text") is None:
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(item: pytest.Item) -> Iterator:
+        try:
+            return (yield)
+        except Exception as error:
+            if "TF Text is not installed" not in str(error):
+                raise
+            pytest.skip("needs TF Text")
+
+    pytest_runtest_setup = pytest_runtest_call
