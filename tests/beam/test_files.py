@@ -114,38 +114,30 @@ def test_answers_of_other_settings_are_not_mixed_in(transformer, folder):
     assert answers(folder / "out") == before and (folder / "out" / "counts.json").is_file()
 
 
+def summarizing(folder, model, *more) -> subprocess.Popen:
+    """`tfsum pipeline summarize` of large.jsonl, in a process that can be killed with its own."""
+    files = ["--input", folder / "large.jsonl", "--output", folder / "out", "--model", model.folder]
+    options = ["--output-format", "jsonl", "--shards", "4", *more]
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "pipeline", "summarize", *map(str, files), *options],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])},
+    )
+
+
 def test_a_killed_run_is_made_up_for(transformer, folder):
     out = folder / "out"
     with (folder / "large.jsonl").open("w") as file:
         file.writelines(json.dumps({"text": text}) + "\n" for text in TEXTS * 20)
-    words = [
-        "pipeline",
-        "summarize",
-        "--input",
-        str(folder / "large.jsonl"),
-        "--output",
-        str(out),
-        "--model",
-        str(transformer.folder),
-        "--output-format",
-        "jsonl",
-        "--shards",
-        "4",
-        "-n",
-        "1",
-    ]
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *words],
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])},
-    )
+    process = summarizing(folder, transformer, "-n", "1")
     while process.poll() is None and not list(out.glob("beam-temp-answers-*/*")):
         time.sleep(0.01)
     assert process.poll() is None, "it ended before it could be killed"
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    process.communicate()
     assert not (out / "counts.json").exists()
     counts = summarize_files(
         str(folder / "large.jsonl"),
@@ -167,34 +159,12 @@ def test_a_worker_that_is_killed_ends_the_run(transformer, folder):
     out = folder / "out"
     with (folder / "large.jsonl").open("w") as file:
         file.writelines(json.dumps({"text": " ".join(TEXTS) * 20}) + "\n" for _ in range(2000))
-    words = [
-        sys.executable,
-        "-c",
-        COMMAND,
-        "pipeline",
-        "summarize",
-        "--input",
-        str(folder / "large.jsonl"),
-        "--output",
-        str(out),
-        "--model",
-        str(transformer.folder),
-        "--output-format",
-        "jsonl",
-        "--shards",
-        "4",
+    process = summarizing(
+        folder,
+        transformer,
         "--",
         "--direct_num_workers=2",
         "--direct_running_mode=multi_processing",
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])}
-    process = subprocess.Popen(
-        words,
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
     )
     while len(started := descendants(process.pid)) < 4:  # two shells, and a worker of each
         assert process.poll() is None, process.stderr.read()

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from tiny_bert import write_encoder
 
 from tfsum.conversion.convert import FOLDERS, convert
 from tfsum.errors import CheckpointError
@@ -190,15 +191,7 @@ def test_a_vocabulary_out_of_tokenizer_json(source, tmp_path):
 
 def test_a_vocabulary_that_marks_spaces_is_told(tmp_path):
     pieces = ["[PAD]", "[UNK]", *PIECES]
-    Bert(
-        vocab_size=len(pieces),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=12,
-        max_position_embeddings=8,
-    ).save_pretrained(tmp_path / "source")
-    (tmp_path / "source" / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    write_encoder(tmp_path / "source", pieces, max_position_embeddings=8)
     for to in FOLDERS:
         notes = convert(tmp_path / "source", tmp_path / to, to)
         assert any("nearly every word is [UNK]" in note for note in notes) == (to != "tfsum")

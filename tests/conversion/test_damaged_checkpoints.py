@@ -11,6 +11,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from tiny_bert import BERT_BEGINNING
 
 import tfsum
 from tfsum.formats.torch_file import read_torch_file
@@ -26,20 +27,7 @@ BERT = {
     "intermediate_size": 16,
     "max_position_embeddings": 16,
 }
-PIECES = [
-    "[PAD]",
-    "[unused0]",
-    "[unused1]",
-    "[unused2]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "a",
-    "b",
-    "##c",
-    "d",
-]
+PIECES = [*BERT_BEGINNING, "a", "b", "##c", "d"]
 QUERY = "bert.model.encoder.layer.1.attention.self.query.weight"
 WORDS = "bert.model.embeddings.word_embeddings.weight"
 LAYER = "bert.model.encoder.layer.1."

@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
+from tiny_bert import BERT_BEGINNING, write_encoder
 
 import tfsum
 from tfsum.data.documents.prepare import prepare
 from tfsum.errors import DataError, Error, RecipeError
 from tfsum.formats.hugging_face import local_folder
-from tfsum.models import Bert
 from tfsum.papers.batches import OriginalBatcher
 from tfsum.tasks.recipes import load_recipe
 
@@ -71,17 +71,7 @@ def test_from_json_to_batches(shared, tmp_path, program):
 
 
 SENTENCES = [[f"w{'abcdefg'[i * j % 7]}" for j in range(6 + i)] for i in range(4)]
-WORDS = [
-    "[PAD]",
-    "[unused0]",
-    "[unused1]",
-    "[unused2]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    *(f"w{letter}" for letter in "abcdefg"),
-]
+WORDS = [*BERT_BEGINNING, *(f"w{letter}" for letter in "abcdefg")]
 SMALL = {
     "bert_sum_ext_cnndm": [
         "model.head_layers=1",
@@ -124,15 +114,7 @@ def recipe(name, *overrides):
 def place(tmp_path, monkeypatch):
     """A folder with a tiny encoder and two files of BertSum's JSON, in which the test runs."""
     monkeypatch.chdir(tmp_path)
-    Bert(
-        vocab_size=len(WORDS),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=12,
-        max_position_embeddings=24,
-    ).save_pretrained("encoder")
-    (tmp_path / "encoder" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    write_encoder(tmp_path / "encoder", WORDS, max_position_embeddings=24)
     for name, first in (("a", 0), ("b", 3)):
         made = [
             {

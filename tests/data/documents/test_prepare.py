@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -249,20 +248,11 @@ def test_missing_files_are_named(corpus, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_processes_write_the_same_and_a_stopped_run_goes_on(corpus, tmp_path, stop):
+def test_processes_write_the_same_and_a_stopped_run_goes_on(
+    corpus, tmp_path, stop, prepare_command
+):
     expected = prepare(corpus, tmp_path / "one", tmp_path, shards=6, progress=False)
-    call = (
-        "import sys; from tfsum.data.documents.prepare import prepare\n"
-        "if __name__ == '__main__': prepare(*sys.argv[1:4], shards=6, processes=2)"
-    )
-    (tmp_path / "run.py").write_text(call)
-    command = [
-        sys.executable,
-        str(tmp_path / "run.py"),
-        str(corpus),
-        str(tmp_path / "two"),
-        str(tmp_path),
-    ]
+    command = prepare_command("tfsum.data.documents.prepare", corpus, shards=6)
     first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 600
     while (
@@ -328,21 +318,10 @@ def test_a_folder_that_cannot_be_locked_is_named(corpus, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_error_in_a_worker_reaches_the_caller(corpus, tmp_path):
+def test_an_error_in_a_worker_reaches_the_caller(corpus, tmp_path, prepare_command):
     (tmp_path / "vocab.txt").write_text("[UNK]\n[PAD]\n")
-    call = (
-        "import sys; from tfsum.data.documents.prepare import prepare\n"
-        "if __name__ == '__main__': prepare(*sys.argv[1:4], shards=2, processes=2)"
-    )
-    (tmp_path / "run.py").write_text(call)
-    command = [
-        sys.executable,
-        str(tmp_path / "run.py"),
-        str(corpus),
-        str(tmp_path / "out"),
-        str(tmp_path),
-    ]
+    command = prepare_command("tfsum.data.documents.prepare", corpus, shards=2)
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1 and "[CLS]" in done.stderr.splitlines()[-1]
     assert "oneDNN" not in done.stderr  # the workers load TensorFlow quietly
-    assert not list((tmp_path / "out").glob("*.tfrecord"))
+    assert not list((tmp_path / "two").glob("*.tfrecord"))

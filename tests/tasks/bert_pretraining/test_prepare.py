@@ -4,7 +4,6 @@ and resume."""
 import gzip
 import json
 import subprocess
-import sys
 import unicodedata
 
 import numpy as np
@@ -91,20 +90,9 @@ def test_a_second_call_goes_on_and_the_seed_makes_the_pairs(corpus, tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_write_the_same(corpus, tmp_path):
+def test_processes_write_the_same(corpus, tmp_path, prepare_command):
     counts = prepared(corpus, tmp_path, shards=2)
-    call = (
-        "import sys; from tfsum.tasks.bert_pretraining.prepare import prepare\n"
-        "if __name__ == '__main__': prepare(*sys.argv[1:4], shards=2, processes=2)"
-    )
-    (tmp_path / "run.py").write_text(call)
-    command = [
-        sys.executable,
-        str(tmp_path / "run.py"),
-        str(corpus),
-        str(tmp_path / "two"),
-        str(tmp_path),
-    ]
+    command = prepare_command("tfsum.tasks.bert_pretraining.prepare", corpus, shards=2)
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert json.loads((tmp_path / "two/manifest.json").read_text())["counts"] == counts
     for file in (tmp_path / "out").glob("*.tfrecord"):

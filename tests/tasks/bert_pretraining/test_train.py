@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from tiny_bert import write_encoder
 
 from tfsum.errors import DataError, Error, RecipeError, Stopped
 from tfsum.formats.open_folder import open_folder
@@ -49,15 +50,7 @@ def sentence(rng, topic):
 def material(tmp_path_factory):
     """A tiny encoder with dropout, and a corpus of documents of two topics."""
     folder = tmp_path_factory.mktemp("material")
-    Bert(
-        vocab_size=20,
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=12,
-        max_position_embeddings=32,
-    ).save_pretrained(folder / "encoder")
-    (folder / "encoder" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    write_encoder(folder / "encoder", WORDS)
     rng = random.Random(0)
     documents = [
         "\n".join(sentence(rng, i % 2) for _ in range(rng.randint(2, 9))) for i in range(60)
@@ -415,15 +408,15 @@ def test_what_can_be_known_is_learned(tmp_path):
     ]
     (tmp_path / "corpus.txt").write_text("\n\n".join(documents) + "\n")
     corpora = [f"data.{name}={tmp_path / 'corpus.txt'}" for name in ("train", "validation")]
-    Bert(
-        vocab_size=31,
+    write_encoder(
+        tmp_path / "encoder",
+        [*WORDS[:6], *words],
         hidden_size=64,
         num_hidden_layers=2,
         num_attention_heads=4,
         intermediate_size=128,
         max_position_embeddings=40,
-    ).save_pretrained(tmp_path / "encoder")
-    (tmp_path / "encoder" / "vocab.txt").write_text("\n".join([*WORDS[:6], *words]) + "\n")
+    )
     _, history = dry(
         "bert_pretrain_small",
         tmp_path,

@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 import pytest
 import tensorflow as tf
+from tiny_bert import BERT_BEGINNING
 
 import tfsum
 from tfsum.data.documents.summary_batches import SummaryBatcher, load_summaries
@@ -20,18 +21,7 @@ from tfsum.tasks.recipes import prepare_recipe
 from tfsum.text.name_pieces import pack_flags
 from tfsum.text.word_piece import WordPiece
 
-WORDS = [
-    "[PAD]",
-    "[unused0]",
-    "[unused1]",
-    "[unused2]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    ".",
-    *(f"w{chr(97 + i)}" for i in range(20)),
-]
+WORDS = [*BERT_BEGINNING, ".", *(f"w{chr(97 + i)}" for i in range(20))]
 RECIPE = """
 [data]
 train = "corpus.jsonl"

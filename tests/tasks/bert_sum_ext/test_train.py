@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 from cases import first_by_default
 from safetensors.numpy import load_file
+from tiny_bert import write_encoder
 
 from tfsum.data.documents.windows import DocumentBatcher, load_windows
 from tfsum.data.records import make_record, read_records, write_shard
@@ -18,7 +19,7 @@ from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
 from tfsum.evaluation.rouge import score_summaries
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import quantize_rows
-from tfsum.models import Bert, BertSumExt
+from tfsum.models import BertSumExt
 from tfsum.tasks import recipes
 from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, TrainSettings
 from tfsum.tasks.bert_sum_ext.train import ExtractiveRun, PreparedDocuments, build_model
@@ -49,15 +50,7 @@ def material(tmp_path_factory):
     """A tiny encoder with dropout, and records of 24 documents, of 8 in `few`: each shape of a
     batch takes seconds."""
     folder = tmp_path_factory.mktemp("material")
-    Bert(
-        vocab_size=20,
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=12,
-        max_position_embeddings=16,
-    ).save_pretrained(folder / "encoder")
-    (folder / "encoder" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    write_encoder(folder / "encoder", WORDS, max_position_embeddings=16)
     random = np.random.default_rng(0)
     for split, number in (("train", 24), ("validation", 24), ("few", 8)):
         (folder / split).mkdir()

@@ -3,7 +3,6 @@
 import gzip
 import json
 import subprocess
-import sys
 from typing import get_args
 
 import numpy as np
@@ -213,22 +212,12 @@ def test_a_folder_of_the_first_version_is_found_done(corpus, tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_write_the_same(corpus, tmp_path):
+def test_processes_write_the_same(corpus, tmp_path, prepare_command):
     counts = prepare(
         corpus, tmp_path / "one", tmp_path, source="1", target="2", shards=2, progress=False
     )
-    call = (
-        "import sys; from tfsum.tasks.transformer.prepare import prepare\nif __name__ =="
-        " '__main__': prepare(*sys.argv[1:4], source='1', target='2', shards=2, processes=2)"
-    )
-    (tmp_path / "run.py").write_text(call)
-    command = [
-        sys.executable,
-        str(tmp_path / "run.py"),
-        str(corpus),
-        str(tmp_path / "two"),
-        str(tmp_path),
-    ]
+    options = {"source": "1", "target": "2", "shards": 2}
+    command = prepare_command("tfsum.tasks.transformer.prepare", corpus, **options)
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert json.loads((tmp_path / "two/manifest.json").read_text())["counts"] == counts
     for file in (tmp_path / "one").glob("*.tfrecord"):
