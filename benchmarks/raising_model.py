@@ -19,28 +19,22 @@ def write_raising_model(source: pathlib.Path, folder: pathlib.Path, word: str) -
     import tensorflow as tf
     import tensorflow_text  # noqa: F401  its operations are in the graph
 
+    model = tf.saved_model.load(str(source))
+    extract = model.signatures["extract"]
+    specs = extract.structured_input_signature[1]
+
     class Raising(tf.Module):
-        def __init__(self, model):
-            super().__init__()
-            self.model = model
+        @tf.function(input_signature=[*specs.values()])
+        def extract(self, *inputs):
+            given = dict(zip(specs, inputs))
+            found = tf.reduce_any(tf.strings.regex_full_match(given["text"], f"(?s).*{word}.*"))
+            check = tf.debugging.Assert(tf.logical_not(found), ["the model raises"])
+            with tf.control_dependencies([check]):
+                given["text"] = tf.identity(given["text"])
+            return extract(**given)
 
-        @tf.function(
-            input_signature=[
-                tf.TensorSpec([None], tf.string),
-                tf.TensorSpec([None], tf.int32),
-                tf.TensorSpec([None], tf.bool),
-            ]
-        )
-        def summarize(self, text, max_sentences, block_trigrams):
-            found = tf.reduce_any(tf.strings.regex_full_match(text, f"(?s).*{word}.*"))
-            with tf.control_dependencies(
-                [tf.debugging.Assert(tf.logical_not(found), ["the model raises"])]
-            ):
-                text = tf.identity(text)
-            signature = self.model.signatures["summarize"]
-            return signature(text=text, max_sentences=max_sentences, block_trigrams=block_trigrams)
-
-    module = Raising(tf.saved_model.load(str(source)))
-    tf.saved_model.save(module, str(folder), signatures={"summarize": module.summarize})
+    module = Raising()
+    module.model = model
+    tf.saved_model.save(module, str(folder), signatures={"extract": module.extract})
     shutil.copytree(source / "assets.extra", folder / "assets.extra", dirs_exist_ok=True)
     return folder

@@ -26,7 +26,6 @@ from tfsum.serving import Client
 from tfsum.serving.openapi import ERRORS as STATUSES
 from tfsum.serving.servable import Servable
 from tfsum.tasks import tasks
-from tfsum.tasks.bert_sum_ext.limits import Limits
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"
@@ -58,7 +57,7 @@ def names() -> None:
         lines.append(
             f"- [`tfsum.{name}`](api/{name}.md): {(value.__doc__ or '').split(chr(10))[0]}"
         )
-    for value in (ExportedModel, Limits, Client):  # which others name
+    for value in (ExportedModel, Client):  # which others name
         write(
             f"api/{value.__name__}",
             f"# {value.__name__}",

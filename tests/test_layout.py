@@ -43,6 +43,7 @@ PROPERTIES = {
     "test_package.py": "public names, and what an import costs",
     "test_packaging.py": "what pip takes along",
     "test_readme.py": "both READMEs",
+    "test_same_answers.py": "one request, one answer by every entrance",
     "test_release.py": "what a release is made of and says of itself",
     "trainer/test_all_devices.py": "GPUs",
     "training/test_lost_worker.py": "what the others do when a worker is lost",

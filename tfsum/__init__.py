@@ -33,8 +33,10 @@ _LAZY = {
     "convert": "tfsum.conversion.convert",
     # answers
     "Summarizer": "tfsum.tasks.bert_sum_ext.summarizer",
-    "Summary": "tfsum.tasks.bert_sum_ext.summary",
-    "Keyword": "tfsum.tasks.bert_sum_ext.summary",
+    "SummaryRequest": "tfsum.request",
+    "SummaryAnswer": "tfsum.request",
+    "Summary": "tfsum.request",
+    "Keyword": "tfsum.request",
     "Generator": "tfsum.generation.generator",
     "Generated": "tfsum.generation.generated",
     "Classifier": "tfsum.tasks.bert_classifier.classifier",

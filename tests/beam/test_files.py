@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -278,8 +279,9 @@ def test_two_processes_share_one_model(transformer, folder):
 
 
 def test_a_pipeline_that_fails_says_why(transformer, folder):
-    with pytest.raises(Error, match="the pipeline failed: .*sentences=99: expected a whole number"):
-        summarize_files(
-            str(folder / "*.gz"), str(folder / "out"), model=transformer.folder, sentences=99
-        )
+    model = shutil.copytree(transformer.folder, folder / "model" / "1")
+    description = model / "assets.extra" / "tfsum.json"
+    description.write_text(description.read_text().replace('"automatic"', '"other"'))
+    with pytest.raises(Error, match="the pipeline failed: .*sentences='auto': this model was not"):
+        summarize_files(str(folder / "*.gz"), str(folder / "out"), model=model, sentences="auto")
     assert not (folder / "out" / "counts.json").exists()

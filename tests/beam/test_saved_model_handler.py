@@ -64,8 +64,8 @@ def test_limits_are_checked(options, message):
 
 
 def test_options_of_the_call_are_checked_when_the_model_is_loaded(transformer):
-    with pytest.raises(Error, match="sentences=99: expected a whole number"):
-        SavedModelHandler(transformer.folder, sentences=99).load_model()
+    with pytest.raises(Error, match="sentences=0: expected a whole number"):
+        SavedModelHandler(transformer.folder, sentences=0).load_model()
 
 
 def test_inference_args_are_refused():

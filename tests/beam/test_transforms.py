@@ -221,12 +221,25 @@ def test_rows_have_schemas_of_text_numbers_and_lists(row):
 def test_rows_hold_all_that_the_results_hold():
     """A field that a result gets must get its column."""
     for row, result, others in (
-        (SummaryRow, tfsum.Summary, {"starts", "ends", "model"}),
+        (SummaryRow, tfsum.SummaryAnswer, {"starts", "ends", "model"}),
         (GeneratedRow, tfsum.Generated, {"model"}),
         (ClassifiedRow, tfsum.Classified, {"labels", "model"}),
     ):
         fields = {field.name for field in dataclasses.fields(result)} - {"offsets"}
         assert set(row._fields) == fields | others
+
+
+def test_texts_are_summarized_together(run_pipeline):
+    texts = ["Rain fell on Monday. The river rose.", "Trains stopped on Tuesday."]
+    found, failed = run_pipeline([("a", texts), ("b", "It rained.")], Summarize(together=True))
+    ((key, row),) = found
+    assert key == "a" and row == row_of(tfsum.load().together(texts), row.model)
+    assert [each.key for each in failed] == ["b"] and "a list of texts" in failed[0].error
+
+
+def test_what_cannot_be_asked_is_refused_before_the_pipeline_runs():
+    with pytest.raises(tfsum.Error, match="words=0: expected a whole number from 1"):
+        Summarize(words=0)
 
 
 def test_rows_are_those_of_a_classifier():
@@ -237,9 +250,8 @@ def test_rows_are_those_of_a_classifier():
 
 
 def test_rows_go_through_beams_coder(run_pipeline):
-    row = SummaryRow(
-        "It rained.", ["It rained."], [0.5], [0], [10], 1.0, ["short"], "sentence", "news/1"
-    )
+    answer = tfsum.SummaryAnswer("It rained.", ["It rained."], [0.5], [(0, 10)], 1.0, [])
+    row = row_of(answer, "news/1")
     coder = beam.coders.registry.get_coder(SummaryRow)
     assert coder.decode(coder.encode(row)) == row and isinstance(coder, beam.coders.RowCoder)
 

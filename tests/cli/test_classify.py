@@ -7,10 +7,12 @@ import types
 
 import pytest
 
+from tfsum.answer_warnings import sentence_of
 from tfsum.cli.main import main
 from tfsum.tasks import load as loading
 
 LABELS = ["calm", "alarm"]
+LONG = {"code": "long_text", "coverage": 0.5}
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def model(tmp_path, monkeypatch):
             probability=max(probabilities.values()),
             coverage=0.5 + 0.5 * (len(text) < 50),
             probabilities=probabilities,
-            warnings=["cut"] if len(text) >= 50 else [],
+            warnings=[LONG] if len(text) >= 50 else [],
         )
 
     def classify(texts, pairs=None):
@@ -54,7 +56,7 @@ def test_a_label_and_its_probability_a_line(model, tmp_path, capsys):
     assert main(["classify", model.folder, path]) == 0
     out, err = capsys.readouterr()
     assert out == "calm\t1.0000\ncalm\t1.0000\nalarm\t0.9000\ncalm\t1.0000\n"
-    assert err == f"tfsum: {path}:4: warning: cut\n"
+    assert err == f"tfsum: {path}:4: warning: {sentence_of(LONG)}\n"
 
 
 def test_json_from_standard_input(model, monkeypatch, capsys):

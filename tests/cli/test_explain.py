@@ -26,14 +26,15 @@ class Lead:
     path = pathlib.Path("models/lead/1")
     description = EXTRACTIVE
 
-    def score(self, text):
-        from tfsum.tasks.bert_sum_ext.summarizer import Summary
+    def answer(self, texts, request):
+        return [self(text, request.sentences) for text in texts]
 
+    def score(self, text, newline=None):
         parts = [part.strip(".") + "." for part in text.split(". ")]
         offsets = [(text.index(part), text.index(part) + len(part)) for part in parts]
-        return Summary(text, parts, [0.5] * len(parts), offsets, 1.0, [])
+        return tfsum.SummaryAnswer(text, parts, [0.5] * len(parts), offsets, 1.0, [])
 
-    def __call__(self, text, sentences):
+    def __call__(self, text, sentences, newline=None):
         import dataclasses
 
         every = self.score(text)
@@ -81,7 +82,7 @@ def test_a_report_that_cannot_be_written_is_one_line(asked, tmp_path, capsys):
     ("argv", "words"),
     [
         (["absent.txt"], "no such file: absent.txt"),
-        (["-n", "0"], "--sentences: found '0', expected a whole number from 1"),
+        (["-n", "0"], "sentences=0: expected a whole number from 1"),
     ],
 )
 def test_wrong_calls(asked, argv, words, capsys):

@@ -345,7 +345,7 @@ def test_the_command_line_asks_a_server(url, capsys, tmp_path):
     assert main(translate) == 0 and capsys.readouterr().out == "J'ai froid.\n"
     for words, status, said in (
         (["-n", "1"], 2, "not extractive"),
-        (["--newline", "space"], 2, "as it was exported"),
+        (["--newline", "space"], 2, "not extractive"),
         (["--model", "nope"], 1, "Servable not found"),
     ):
         assert exit_status([*translate, *words]) == status and said in capsys.readouterr().err

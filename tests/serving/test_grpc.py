@@ -14,8 +14,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from tfsum.serving import grpc_services
-from tfsum.serving.client import Client
+from tfsum.serving import Client, grpc_services
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.server import Server
 from tfsum.serving.settings import ServerSettings

@@ -6,84 +6,16 @@ import re
 import types
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tfsum.inference.shipped import DEFAULT_MODEL, shipped_model
 from tfsum.serving.openapi import openapi_document
 from tfsum.serving.signature import Signature, TensorInfo
 
-TYPES = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "number": (int, float),
-    "integer": int,
-}
-KNOWN = {
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "anyOf",
-    "const",
-    "enum",
-    "not",
-    "items",
-    "minItems",
-    "maxItems",
-    "minimum",
-    "maximum",
-    "pattern",
-    "prefixItems",
-    "contentEncoding",
-    "$ref",
-}
-
 
 def conforms(value, schema, document):
-    """Whether a value is as a schema says: those words of JSON Schema that the document has, and no
-    others."""
-    assert set(schema) <= KNOWN, set(schema) - KNOWN
-    if "$ref" in schema:
-        found = document
-        for part in schema["$ref"].removeprefix("#/").split("/"):
-            found = found[part]
-        return conforms(value, found, document)
-    if "type" in schema and (
-        not isinstance(value, TYPES[schema["type"]])
-        or (isinstance(value, bool) and schema["type"] != "boolean")
-    ):
-        return False
-    if isinstance(value, dict):
-        properties = schema.get("properties", {})
-        more = schema.get("additionalProperties", {})
-        if not set(schema.get("required", ())) <= set(value) or (
-            more is False and not set(value) <= set(properties)
-        ):
-            return False
-        if not all(
-            conforms(one, properties.get(name, more or {}), document) for name, one in value.items()
-        ):
-            return False
-    if isinstance(value, list):
-        first = schema.get("prefixItems", [schema.get("items", {})] * len(value))
-        if not schema.get("minItems", 0) <= len(value) <= schema.get(
-            "maxItems", len(value)
-        ) or not all(conforms(one, kind, document) for one, kind in zip(value, first)):
-            return False
-    return (
-        value in schema.get("enum", [value])
-        and value == schema.get("const", value)
-        and (
-            isinstance(value, str | list | dict | bool)
-            or schema.get("minimum", value) <= value <= schema.get("maximum", value)
-        )
-        and bool(re.search(schema.get("pattern", ""), value if isinstance(value, str) else ""))
-        and not ("not" in schema and conforms(value, schema["not"], document))
-        and (
-            "anyOf" not in schema or any(conforms(value, one, document) for one in schema["anyOf"])
-        )
-    )
+    """Whether a value is as a schema of the document says."""
+    return Draft202012Validator({**schema, "components": document["components"]}).is_valid(value)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +35,8 @@ def test_it_is_a_document_of_openapi(document):
                 for status, found in operation["responses"].items()
             )
     text = json.dumps(document)
-    assert set(re.findall(r'"\$ref": "([^"]+)"', text)) == {"#/components/schemas/Error"}
+    named = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert set(re.findall(r'"\$ref": "([^"]+)"', text)) <= named
     assert '"anyOf": []' not in text
 
 
@@ -175,7 +108,7 @@ PLAIN = [
     ("/summarize", {}, 400),
     ("/summarize", {"text": "a", "wordz": 3}, 400),
     ("/summarize", {"text": "a", "words": 0}, 400),
-    ("/summarize", {"text": "a", "sentences": None}, 400),
+    ("/summarize", {"text": "It rained.", "sentences": None}, 200),
     ("/summarize", {"text": "a", "share": 0}, 400),
     ("/summarize", {"text": "a", "query": " "}, 400),
     (f"/v2/models/{DEFAULT_MODEL}/infer", {"inputs": [{"name": "text"}]}, 400),

@@ -49,6 +49,14 @@ def test_every_sentence_with_its_score(post):
     assert len(expected.offsets) == 4
 
 
+def test_texts_together(post):
+    texts = ["Rain fell on Monday. The river rose.", "Trains stopped on Tuesday."]
+    expected = tfsum.load().together(texts, sentences=2)
+    answer = post(text=texts, together=True, sentences=2)
+    assert [s["document"] for s in answer["sentences"]] == expected.documents
+    assert [(s["start"], s["end"]) for s in answer["sentences"]] == expected.offsets
+
+
 def test_a_model_that_writes(post):
     answer = post(text="I am cold.", model="transformer_tatoeba_en_fr")
     assert answer["summary"] == "J'ai froid."
@@ -59,16 +67,16 @@ def test_a_model_that_writes(post):
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({}, 'expected {"text": "..."}'),
-        ({"text": 3}, 'expected {"text": "..."}'),
-        ({"text": "a", "wordz": 1, "n": 2}, "n, wordz: unknown; expected fields among text, model"),
-        ({"text": "a", "words": "9"}, "words='9': expected a whole number from 1"),
+        ({}, "text is missing: The text; a list of texts to summarize together."),
+        ({"text": 3}, "text=3: expected a text or a list"),
+        ({"text": "a", "wordz": 1, "n": 2}, "wordz: unknown; did you mean words?"),
+        ({"text": "a", "words": "9"}, 'words="9": expected a whole number from 1'),
         ({"text": "a", "sentences": 0}, "sentences=0: expected a whole number from 1"),
-        ({"text": "a", "sentences": True}, "sentences=True"),
-        ({"text": "a", "sentences": None}, "sentences: null; leave out what is not asked for"),
+        ({"text": "a", "sentences": True}, "sentences=true: expected"),
         ({"text": "a", "all": 1}, "all=1: expected true or false"),
         ({"text": "a", "all": True, "words": 9}, "all: every sentence has no words"),
-        ({"text": "a", "keywords": 1000}, "number=1000: expected a whole number from 1 to 100"),
+        ({"text": "a", "keywords": 1000}, "keywords=1000: expected a whole number from 1 to 100"),
+        ({"text": ["a", "b"]}, "text: expected one text, or a list of texts and together=true"),
     ],
 )
 def test_wrong_requests(post, fields, message):

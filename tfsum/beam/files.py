@@ -4,7 +4,7 @@ import glob
 import json
 import pathlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
@@ -17,6 +17,7 @@ from tfsum.beam.running import file_errors, running
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.beam.transforms import Generate, Summarize
 from tfsum.errors import DataError, Error, ExportError
+from tfsum.request import SummaryOptions, SummaryRequest
 
 COUNTS = "counts.json"
 FORMATS = ("parquet", "jsonl")
@@ -36,7 +37,8 @@ def summarize_files(
     max_characters: int = MAX_CHARACTERS,
     runner: str = "DirectRunner",
     pipeline_options: Sequence[str] = (),
-    **options: Any,
+    sentences: int | Literal["auto"] | None = None,
+    **options: Unpack[SummaryOptions],
 ) -> dict[str, int]:
     """Summarizes the documents of files by a pipeline.
 
@@ -56,7 +58,8 @@ def summarize_files(
         max_characters: Largest number of characters of a document; longer documents fail.
         runner: Name of a runner of Beam, as for `tfsum.beam.running`.
         pipeline_options: Options of the pipeline and its runner.
-        **options: Options of an extractive model: `sentences`, `block_trigrams`, `newline`.
+        sentences: The most sentences of a summary, or "auto".
+        **options: Other fields of `tfsum.SummaryRequest`, but `together`, for an extractive model.
 
     Returns:
         Numbers of documents, answers and dead_letters.
@@ -74,7 +77,8 @@ def summarize_files(
         >>> summarize_files(pattern, output, output_format="jsonl", sentences=1)
         {'documents': 2, 'answers': 1, 'dead_letters': 1}
     """
-    transform = _transform(model, max_characters, options)
+    request = SummaryRequest(sentences=sentences, **options)
+    transform = _transform(model, max_characters, request)
     with file_errors(pattern):
         if not _matching(pattern):
             raise DataError(f"{pattern}: no file matches; expected files of JSON lines")
@@ -99,24 +103,24 @@ def summarize_files(
 
 
 def _transform(
-    model: str | pathlib.Path | None, max_characters: int, options: dict[str, Any]
+    model: str | pathlib.Path | None, max_characters: int, request: SummaryRequest
 ) -> Summarize | Generate:
     """Makes the transform for the kind of a model."""
-    kind = "extractive"
+    kind, given = "extractive", request.model_dump(exclude_defaults=True)
     if model is not None:
         from tfsum.inference.saved_model import newest, read_description
 
         kind = read_description(newest(model))["kind"]
     if kind == "extractive":
-        return Summarize(model, **options, max_characters=max_characters)
+        return Summarize(model, **given, max_characters=max_characters)
     if kind != "abstractive" or model is None:
         raise ExportError(
             f"{model}: is of kind {kind!r}, which writes no summary; give an extractive or"
             " abstractive model"
         )
-    if options:
+    if given:
         raise Error(
-            f"{', '.join(options)}: {model} is not extractive: it generates its answer; leave"
+            f"{', '.join(given)}: {model} is not extractive: it generates its answer; leave"
             " them out"
         )
     return Generate(model, max_characters=max_characters)

@@ -5,14 +5,18 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 
+from tfsum.answer_warnings import sentence_of
 from tfsum.errors import Error
+from tfsum.generation.generated import Generated
+from tfsum.request import SummaryAnswer
+from tfsum.tasks.bert_classifier.classified import Classified
 
 ROW = 256  # characters that a document adds to a batch besides its text
 EXCERPT = 200  # characters of a failed document that are kept
 
 
 class SummaryRow(NamedTuple):
-    """The answer of an extractive model; `tfsum.Summary` as a row.
+    """The answer of an extractive model; `tfsum.SummaryAnswer` as a row.
 
     Attributes:
         summary: Selected sentences, joined by a space.
@@ -21,14 +25,15 @@ class SummaryRow(NamedTuple):
         starts: Position of each sentence's first character in the text.
         ends: Position behind each sentence's last character.
         coverage: Share of the text's non-space bytes that the model read.
-        warnings: Warnings for the reader of the answer.
+        warnings: Warnings for the reader of the answer, in English.
         newline: Meaning of a new line in the text.
+        documents: Number of each sentence's text, of several that are summarized together.
+        keywords: Words and phrases that say most; empty where none were asked for.
         model: NAME/VERSION of the model.
 
     Example:
-        >>> texts = ["It rained."]
-        >>> SummaryRow(texts[0], texts, [0.9], [0], [10], 1.0, [], "sentence", "news/1").starts
-        [0]
+        >>> SummaryRow._fields[:3]
+        ('summary', 'sentences', 'scores')
     """
 
     summary: str
@@ -39,6 +44,8 @@ class SummaryRow(NamedTuple):
     coverage: float
     warnings: list[str]
     newline: str
+    documents: list[int]
+    keywords: list[str]
     model: str
 
 
@@ -129,11 +136,11 @@ for row_type in (SummaryRow, GeneratedRow, ClassifiedRow, FailedDocument, *KEYED
     beam.coders.registry.register_coder(row_type, beam.coders.RowCoder)
 
 
-def row_of(result: Any, model: str) -> Row:
+def row_of(result: object, model: str) -> Row:
     """Converts a result of `tfsum.load()` to a row.
 
     Args:
-        result: `tfsum.Summary`, `tfsum.Generated` or `tfsum.Classified`.
+        result: `tfsum.SummaryAnswer`, `tfsum.Generated` or `tfsum.Classified`.
         model: NAME/VERSION of the model.
 
     Returns:
@@ -147,44 +154,41 @@ def row_of(result: Any, model: str) -> Row:
         >>> row_of(tfsum.Generated("Il pleut.", -0.5, 1.0, True, []), "en_fr/1").log_probability
         -0.5
     """
-    match type(result).__name__:
-        case "Summary":
-            return SummaryRow(
-                result.summary,
-                list(result.sentences),
-                list(result.scores),
-                [start for start, _ in result.offsets],
-                [end for _, end in result.offsets],
-                result.coverage,
-                list(result.warnings),
-                result.newline,
-                model,
-            )
-        case "Generated":
-            return GeneratedRow(
-                result.summary,
-                result.log_probability,
-                result.coverage,
-                result.ended,
-                list(result.warnings),
-                model,
-            )
-        case "Classified":
-            return ClassifiedRow(
-                result.label,
-                result.probability,
-                list(result.probabilities),
-                list(result.probabilities.values()),
-                result.coverage,
-                list(result.warnings),
-                model,
-            )
-        case kind:
-            raise Error(
-                f"the model answers with {kind}, which has no row; expected one of Summary,"
-                " Generated, Classified: give the folder of an extractive or abstractive model or"
-                " of a classifier"
-            )
+    if not isinstance(result, SummaryAnswer | Generated | Classified):
+        raise Error(
+            f"the model answers with {type(result).__name__}, which has no row; give the folder of"
+            " an extractive or abstractive model or of a classifier"
+        )
+    warnings = [*map(sentence_of, result.warnings)]
+    if isinstance(result, Generated):
+        certainty = result.log_probability
+        return GeneratedRow(
+            result.summary, certainty, result.coverage, result.ended, warnings, model
+        )
+    if isinstance(result, Classified):
+        shares = result.probabilities
+        return ClassifiedRow(
+            result.label,
+            result.probability,
+            [*shares],
+            [*shares.values()],
+            result.coverage,
+            warnings,
+            model,
+        )
+    return SummaryRow(
+        summary=result.summary,
+        sentences=result.sentences,
+        scores=result.scores,
+        starts=[start for start, _ in result.offsets],
+        ends=[end for _, end in result.offsets],
+        coverage=result.coverage,
+        warnings=warnings,
+        newline=result.newline,
+        documents=result.documents or [],
+        keywords=[*map(str, result.keywords or [])],
+        model=model,
+    )
 
 
 def is_pair(element: Any) -> bool:
@@ -228,16 +232,30 @@ def size_of(element: Any) -> int:
         >>> size_of(("a.txt", "It rained.")), size_of(None)
         (266, 256)
     """
-    _, text = split(element)
-    return ROW + (len(text) if isinstance(text, str | bytes) else 0)
+    return ROW + characters_of(split(element)[1])
 
 
-def refusal(element: Any, max_characters: int) -> str | None:
+def characters_of(text: object) -> int:
+    """Counts the characters of a text, or of a list of texts.
+
+    Args:
+        text: Text, list of texts, or whatever is in its place, which has none.
+
+    Example:
+        >>> characters_of("It rained."), characters_of(["It", "rained."]), characters_of(None)
+        (10, 9, 0)
+    """
+    texts = text if isinstance(text, list) else [text]
+    return sum(len(each) for each in texts if isinstance(each, str | bytes))
+
+
+def refusal(element: object, max_characters: int, together: bool = False) -> str | None:
     """Checks whether a model can answer an element.
 
     Args:
         element: Any element of the collection.
         max_characters: Largest number of characters of a document.
+        together: Whether an element is a list of texts, which are summarized together.
 
     Returns:
         The reason why not, or None.
@@ -250,7 +268,14 @@ def refusal(element: Any, max_characters: int) -> str | None:
         'the document has 10 characters, and 5 are allowed (max_characters); ...'
     """
     _, text = split(element)
+    if not together:
+        return _refusal_of_text(text, max_characters)
+    if not isinstance(text, list):
+        return f"found {type(text).__name__}, expected a list of texts to summarize together"
+    return next(filter(None, (_refusal_of_text(each, max_characters) for each in text)), None)
 
+
+def _refusal_of_text(text: object, max_characters: int) -> str | None:
     if isinstance(text, bytes | bytearray):
         return "found bytes, expected a text (str); decode it first"
     if not isinstance(text, str):

@@ -1,6 +1,5 @@
 """Answers documents by an exported model inside Beam's RunInference."""
 
-import functools
 import hashlib
 import logging
 import os
@@ -15,7 +14,7 @@ from apache_beam.metrics import Metrics
 from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
 import tfsum
-from tfsum.beam.rows import Row, failed, refusal, row_of, size_of, split
+from tfsum.beam.rows import Row, characters_of, failed, refusal, row_of, size_of, split
 from tfsum.errors import Error, ExportError
 from tfsum.quiet_tensorflow import load_tensorflow
 
@@ -67,9 +66,15 @@ class SharedModel:
             )
 
         self._name = "/".join(model.path.parts[-2:])
-        self._call = functools.partial(model, **options)
+        self._model, self._options = model, options
         for text in WARM_UP:  # one window, and several
-            self._call([text])
+            self._call([[text]] if options.get("together") else [text])
+
+    def _call(self, texts: Sequence[Any]) -> list[Any]:
+        """The results of texts, or of lists of texts that are summarized together."""
+        if self._options.get("together"):
+            return [self._model.together(group, **self._options) for group in texts]
+        return self._model(list(texts), **self._options)
 
     def answers(self, texts: Sequence[str]) -> list[Row | str]:
         """Answers texts one by one if they fail together.
@@ -81,7 +86,7 @@ class SharedModel:
             A row for each text, or its error as a str.
         """
         try:
-            return [row_of(result, self._name) for result in self._call(list(texts))]
+            return [row_of(result, self._name) for result in self._call(texts)]
         except Exception as error:
             if len(texts) == 1:
                 # the reason is in the last line of TensorFlow's message that is not indented
@@ -225,12 +230,13 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
             A `PredictionResult` for each document, in the same order.
         """
         begin = time.monotonic()
-        errors = [refusal(element, self._max_characters) for element in batch]
+        together = bool(self._options.get("together"))
+        errors = [refusal(element, self._max_characters, together) for element in batch]
         texts = [split(element)[1] for element, error in zip(batch, errors) if error is None]
         rows = iter(model.answers(texts) if texts else [])
         answers = [error or next(rows) for error in errors]
         if batch:  # Beam gives an empty one before a document that is larger than a batch
-            _count(answers, sum(map(len, texts)), time.monotonic() - begin)
+            _count(answers, sum(map(characters_of, texts)), time.monotonic() - begin)
 
         results = []
         for element, answer in zip(batch, answers):

@@ -2,7 +2,7 @@
 
 import pathlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import apache_beam as beam
 from apache_beam.ml.inference.base import ModelMetadata, PredictionResult, RunInference
@@ -10,6 +10,7 @@ from apache_beam.typehints import typehints
 
 from tfsum.beam.rows import ClassifiedRow, FailedDocument, GeneratedRow, SummaryRow, is_pair
 from tfsum.beam.saved_model_handler import BATCH_CHARACTERS, MAX_CHARACTERS, SavedModelHandler
+from tfsum.request import SummaryOptions, SummaryRequest
 
 ANSWERS, FAILED = "answers", "failed"
 
@@ -84,13 +85,16 @@ class Summarize(_Answer):
     Args:
         model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`; the shipped model by
             default.
-        sentences: Largest number of sentences of a summary; as the model was exported by default.
-        block_trigrams: Whether to skip sentences that repeat a trigram, as for `tfsum.Summarizer`.
-        newline: Meaning of a new line, as for `tfsum.Summarizer`.
+        sentences: The most sentences of a summary, or "auto"; as the model was exported by default.
         model_updates: Collection of `ModelMetadata`, such as that of `WatchFilePattern`, whose
             models replace the first one while the pipeline runs.
         batch_characters: Approximate number of characters of a batch.
         max_characters: Largest number of characters of a document; longer documents fail.
+        **options: Other fields of `tfsum.SummaryRequest`. With `together` a document is a list of
+            texts, or a pair of a key and one, such as `beam.GroupByKey` makes.
+
+    Raises:
+        Error: What is asked is not possible.
 
     Example:
         >>> text = "The bridge was closed on Monday. Engineers found cracks. It rained."
@@ -106,19 +110,15 @@ class Summarize(_Answer):
     def __init__(
         self,
         model: str | pathlib.Path | None = None,
-        sentences: int | None = None,
-        block_trigrams: bool | None = None,
-        newline: str | None = None,
+        sentences: int | Literal["auto"] | None = None,
         *,
         model_updates: beam.PCollection | None = None,
         batch_characters: int = BATCH_CHARACTERS,
         max_characters: int = MAX_CHARACTERS,
+        **options: Unpack[SummaryOptions],
     ) -> None:
-        self.call_options = {
-            "sentences": sentences,
-            "block_trigrams": block_trigrams,
-            "newline": newline,
-        }
+        request = SummaryRequest(sentences=sentences, **options)
+        self.call_options = request.model_dump(exclude_defaults=True)
         super().__init__(
             model,
             model_updates=model_updates,

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfsum.cli.parser import json_line, printable
+from tfsum.generation.generated import Generated
+from tfsum.request import Keyword, SummaryAnswer
 from tfsum.text.newlines import one_line
 
+Answer = SummaryAnswer | Generated | list[Keyword]
 SUFFIXES = {"text": ".txt", "json": ".json", "markdown": ".md", "html": ".html"}
 COLOUR, PLAIN = "\x1b[30;43m", "\x1b[0m"
 PAGE = (
@@ -17,20 +20,20 @@ PAGE = (
 
 
 def answer_line(
-    result: Any, name: str, form: str, heading: bool, names: Sequence[str] | None = None
+    result: Answer, name: str, form: str, heading: bool, names: Sequence[str] | None = None
 ) -> str:
     """An answer in one of the formats.
 
     Args:
-        result: A `Summary`, a `Generated`, or a list of `Keyword`s.
+        result: A `SummaryAnswer`, a `Generated`, or a list of `Keyword`s.
         name: Name of its document.
         form: "text", "json", "markdown" or "html".
         heading: Whether the name stands above the answer; in JSON it always stands in it.
         names: Names of the documents that one summary is of; None for one document.
 
     Example:
-        >>> from tfsum.tasks.bert_sum_ext.summary import Summary
-        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> from tfsum.request import SummaryAnswer
+        >>> summary = SummaryAnswer("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
         >>> print(answer_line(summary, "a.txt", "markdown", True))
         ## a.txt
         <BLANKLINE>
@@ -54,19 +57,19 @@ def answer_line(
     return "\n".join([f"==> {name} <==", *lines, ""] if heading else lines)
 
 
-def highlighted(text: str, result: Any, name: str, form: str, heading: bool) -> str:
+def highlighted(text: str, result: SummaryAnswer, name: str, form: str, heading: bool) -> str:
     """A whole text with the chosen sentences marked, for a terminal or as HTML.
 
     Args:
         text: The text.
-        result: Its `Summary`.
+        result: Its `SummaryAnswer`.
         name: Name of the document.
         form: "text" or "html".
         heading: Whether the name stands above it.
 
     Example:
-        >>> from tfsum.tasks.bert_sum_ext.summary import Summary
-        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(4, 14)], 1.0, [])
+        >>> from tfsum.request import SummaryAnswer
+        >>> summary = SummaryAnswer("It rained.", ["It rained."], [0.9], [(4, 14)], 1.0, [])
         >>> print(highlighted("No. It rained.", summary, "a.txt", "html", False))
         <article>
         <p style="white-space: pre-wrap">No. <mark>It rained.</mark></p>
@@ -89,24 +92,25 @@ def highlighted(text: str, result: Any, name: str, form: str, heading: bool) -> 
     return "\n".join([f"==> {printable(name)} <==", marked, ""] if heading else [marked])
 
 
-def _lines(result: Any, names: Sequence[str] | None) -> list[str]:
+def _lines(result: Answer, names: Sequence[str] | None) -> list[str]:
     """The lines of an answer: its keywords, its sentences, or what was written."""
     if isinstance(result, list):
         return [one_line(keyword.text) for keyword in result]
-    if not hasattr(result, "sentences"):
+    if isinstance(result, Generated):
         return result.summary.splitlines()
     lines = [one_line(sentence) for sentence in result.sentences]
-    if names is not None:
+    if names is not None and result.documents is not None:
         lines = [f"{line} [{names[i]}]" for line, i in zip(lines, result.documents)]
     return lines
 
 
-def _json(result: Any, name: str, names: Sequence[str] | None) -> str:
+def _json(result: Answer, name: str, names: Sequence[str] | None) -> str:
     if isinstance(result, list):
-        return json_line({"file": name, "keywords": [_rounded(vars(word)) for word in result]})
-    fields = {key: value for key, value in vars(result).items() if key != "documents"}
-    if names is not None:
-        return json_line({"files": [names[i] for i in result.documents], **_rounded(fields)})
+        return json_line({"file": name, "keywords": _rounded(result)})
+    fields = {key: value for key, value in vars(result).items() if value is not None}
+    documents = fields.pop("documents", None)
+    if names is not None and documents is not None:
+        return json_line({"files": [names[i] for i in documents], **_rounded(fields)})
     return json_line({"file": name, **_rounded(fields)})
 
 
@@ -116,6 +120,8 @@ def _marked_down(text: str) -> str:
 
 
 def _rounded(value: Any) -> Any:
+    if isinstance(value, Keyword):
+        value = vars(value)
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list):

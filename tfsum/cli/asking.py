@@ -1,36 +1,48 @@
-"""What `tfsum summarize` asks: a model of this machine or of a server, for what the options say."""
+"""What `tfsum summarize` asks: a model of this machine or of a server."""
 
 import argparse
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import tfsum
-from tfsum.cli.parser import selection_options
+from tfsum.cli.answers import Answer
 from tfsum.errors import Error
 from tfsum.inference.shipped import DEFAULT_MODEL
+from tfsum.request import Keyword, SummaryAnswer, SummaryRequest
 
 SERVER_SECONDS = 600.0  # for an answer of a server; it has a limit of its own
 
+Answering = Callable[[list[str]], Sequence[Answer]]
+
+
+class Extractive(Protocol):
+    """An extractive model: a `Summarizer`, or the `Client` of one."""
+
+    def answer(self, texts: Sequence[str], request: SummaryRequest) -> list[SummaryAnswer]: ...
+
+    def keywords(self, texts: Sequence[str], number: int) -> list[list[Keyword]]: ...
+
 
 @contextlib.contextmanager
-def load(arguments: argparse.Namespace) -> Iterator[Callable]:
+def load(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[Answering]:
     """Loads the model; a model folder is exported for the duration of the block.
 
     Args:
         arguments: Parsed arguments of `tfsum summarize`.
+        request: What is asked of each text.
 
     Yields:
-        The function from texts to what `answering` says.
+        The function from texts to their answers.
 
     Raises:
         Error: The model writes no summary.
 
     Example:
-        >>> options = {"model": None, "compute": "float32", "keywords": 1, "all": False}
-        >>> with load(argparse.Namespace(**options, together=False)) as answer:
+        >>> arguments = argparse.Namespace(model=None, compute="float32", format="text")
+        >>> with load(arguments, SummaryRequest(keywords=1)) as answer:
         ...     print(answer(["Rain."])[0][0])
         Rain
     """
@@ -55,47 +67,44 @@ def load(arguments: argparse.Namespace) -> Iterator[Callable]:
                 f"{arguments.model}: is a {model.description['kind']}, which writes no summary; use"
                 f" `tfsum {verb}`"
             )
-        yield answering(arguments, model, model)
+        if hasattr(model, "answer"):
+            yield _extracting(model, request, arguments)
+        else:
+            refuse_request(request, arguments)
+            yield model
 
 
 @contextlib.contextmanager
-def connect(arguments: argparse.Namespace) -> Iterator[Callable]:
+def connect(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[Answering]:
     """Asks the server's model; its connections end with the block.
 
     Args:
         arguments: Parsed arguments of `tfsum summarize`.
+        request: What is asked of each text.
 
     Yields:
-        The function from texts to what `answering` says.
+        The function from texts to their answers.
 
     Raises:
         Error: The model writes no summary.
 
     Example:
-        >>> with connect(argparse.Namespace(server="http://localhost:8501")) as answer:
-        ...     answer(["It rained."])  # doctest: +SKIP
+        >>> arguments = argparse.Namespace(server="http://localhost:8501")
+        >>> with connect(arguments, SummaryRequest()) as answer:  # doctest: +SKIP
+        ...     answer(["It rained."])
     """
     from tfsum.cli.serve import read_token
     from tfsum.serving import Client
 
-    if arguments.newline is not None:
-        arguments.parser.error(
-            f"--newline {arguments.newline}: a server's model reads new lines as it was exported; "
-            "leave it out, or name a model of this machine with --model"
-        )
-    if arguments.sentences == "auto":
-        arguments.parser.error(
-            "-n auto: a server is asked for a number; give one, or name a model of this machine"
-            " with --model"
-        )
     name = arguments.model or DEFAULT_MODEL
     token = read_token(arguments.token_file)
     with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS) as client:
         signatures = client.signatures()
-        if "summarize" in signatures:
-            yield answering(arguments, client, client.summarize)
+        if "extract" in signatures:
+            yield _extracting(client, request, arguments)
         elif "summary" in signatures.get("serving_default", ([], []))[1]:
-            yield answering(arguments, None, client.generate)
+            refuse_request(request, arguments)
+            yield client.generate
         else:
             raise Error(
                 f"{arguments.server}: the model {name} writes no summary; its signatures are "
@@ -103,35 +112,39 @@ def connect(arguments: argparse.Namespace) -> Iterator[Callable]:
             )
 
 
-def answering(arguments: argparse.Namespace, model: Any, summarize: Callable) -> Callable:
-    """The function from texts to their answers: summaries, all sentences, keywords, or, with
-    --together, one summary of all.
+def flag_of(name: str) -> str:
+    """The option of a field of a request.
 
     Args:
-        arguments: Parsed arguments of `tfsum summarize`.
-        model: An object with the methods `keywords`, `score` and `together`; None for a model that
-            writes.
-        summarize: Function from texts to summaries.
+        name: Name of the field.
 
     Example:
-        >>> modes = dict.fromkeys(("keywords", "all", "together"), False)
-        >>> answering(argparse.Namespace(**modes, sentences=None, newline=None), None, len)
-        functools.partial(<built-in function len>)
+        >>> flag_of("min_score")
+        '--min-score'
     """
-    mode = next(
-        (mode for mode in ("keywords", "all", "together") if getattr(arguments, mode)), None
-    )
-    if mode is None:
-        return functools.partial(summarize, **selection_options(arguments, summarize))
+    return f"--{name.replace('_', '-')}"
 
-    method: Any = getattr(model, {"all": "score"}.get(mode, mode), None)
-    if method is None:
+
+def _extracting(
+    model: Extractive, request: SummaryRequest, arguments: argparse.Namespace
+) -> Answering:
+    """The function from texts to summaries, or to keywords where they are printed alone."""
+    if request.keywords is not None and arguments.format != "json":
+        return functools.partial(model.keywords, number=request.keywords)
+    return functools.partial(model.answer, request=request)
+
+
+def refuse_request(request: SummaryRequest, arguments: argparse.Namespace) -> None:
+    """Refuses what only an extractive model can be asked.
+
+    Args:
+        request: What is asked.
+        arguments: Parsed arguments of a verb that has `--model`.
+    """
+    given = request.model_dump(exclude_defaults=True)
+    if given:
+        options = ", ".join(f"{flag_of(name)} {value}" for name, value in given.items())
         arguments.parser.error(
-            f"--{mode}: {arguments.model or DEFAULT_MODEL} is not extractive: it generates its"
+            f"{options}: {arguments.model or DEFAULT_MODEL} is not extractive: it generates its"
             " answer; leave it out"
         )
-    if mode == "keywords":
-        return functools.partial(method, number=arguments.keywords)
-    if mode == "all":
-        return method
-    return functools.partial(method, **selection_options(arguments, summarize))

@@ -5,6 +5,7 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
+from tfsum.answer_warnings import sentence_of
 from tfsum.cli.parser import FORMAT, Options, json_line, printable
 from tfsum.errors import DataError, Error
 
@@ -109,7 +110,7 @@ def show(name: str, first: int, answers: list, form: str) -> None:
     """Prints the answers, and their warnings on standard error."""
     for number, answer in enumerate(answers, first):
         for warning in answer.warnings:
-            print(f"tfsum: {name}:{number}: warning: {warning}", file=sys.stderr)
+            print(f"tfsum: {name}:{number}: warning: {sentence_of(warning)}", file=sys.stderr)
 
         if form == "text":
             print(f"{answer.label}\t{answer.probability:.4f}")

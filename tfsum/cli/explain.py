@@ -10,9 +10,12 @@ import pathlib
 import sys
 
 import tfsum
-from tfsum.cli.parser import Options, number_or_auto, printable, selection_options
+from tfsum.cli.asking import refuse_request
+from tfsum.cli.options import add_settings, read_settings
+from tfsum.cli.parser import Options, Parser, add_options, printable
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import find_sources, read_source
+from tfsum.request import SummaryRequest
 
 EXAMPLES = """examples:
   tfsum explain article.txt -o report.html
@@ -35,16 +38,6 @@ OPTIONS: Options = {
                 " output)"
             ),
         },
-        "-n --sentences": {
-            "type": number_or_auto,
-            "metavar": "N",
-            "help": "of an extractive model: sentences at most, or auto (default: as it was"
-            " exported)",
-        },
-        "--newline": {
-            "choices": ("auto", "sentence", "paragraph", "space"),
-            "help": "of an extractive model: what a new line means, see `tfsum summarize --help`",
-        },
         "--encoding": {
             "metavar": "NAME",
             "help": "of the text, such as cp1252 (default: recognized)",
@@ -57,8 +50,18 @@ OPTIONS: Options = {
 }
 
 
+def add_arguments(parser: Parser) -> None:
+    """Adds what can be asked, and the options of the verb.
+
+    Args:
+        parser: Parser of the verb.
+    """
+    add_settings(parser, SummaryRequest, ("sentences", "newline"))
+    add_options(parser, OPTIONS)
+
+
 def run(arguments: argparse.Namespace) -> int:
-    name = arguments.file
+    name, request = arguments.file, read_settings(SummaryRequest, arguments)
     try:
         sources = find_sources([name])
     except DataError as error:
@@ -79,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     from tfsum.html_page import write_page
     from tfsum.tasks.load import task_of
 
+    if not hasattr(model, "answer"):
+        refuse_request(request, arguments)
     task = task_of(model.path, model.description)
     if task.explain is None:
         raise Error(
@@ -87,8 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     explain_page = task.explain()
     title = "standard input" if name == "-" else pathlib.Path(name).name
-    options = selection_options(arguments, explain_page)
-    page = explain_page(model, document.text, title, **options)
+    page = explain_page(model, document.text, title, request)
     if arguments.output == "-":
         sys.stdout.buffer.write(page.encode("utf-8", errors="replace"))
         return 0

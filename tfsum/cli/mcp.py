@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if root is not None and not root.is_dir():
         arguments.parser.reject(f"--root {root}: no such folder")
     try:
-        from tfsum.cli.mcp_tools import mcp_server
+        from tfsum.cli.mcp_tools import mcp_server, run_server
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "mcp":
             raise
@@ -52,5 +52,5 @@ def run(arguments: argparse.Namespace) -> int:
     model = tfsum.load(arguments.model, compute=arguments.compute)
     if not isinstance(model, tfsum.Summarizer):
         raise Error(f"{arguments.model}: is not extractive; the tools need a model that selects")
-    mcp_server(model, root).run("stdio")
+    run_server(mcp_server(model, root))
     return 0

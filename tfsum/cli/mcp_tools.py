@@ -4,21 +4,27 @@ An agent chooses the arguments, and may have them from a text that it read: no t
 address, and files are read below one folder alone, if one was given.
 """
 
-import contextlib
+import asyncio
+import json
 import pathlib
-from collections.abc import Iterator
-from typing import Annotated, Any
 
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
 from pydantic import Field
 
 import tfsum
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import Source, read_source
-from tfsum.tasks.bert_sum_ext.limits import Limits
+from tfsum.request import MOST_KEYWORDS, Contract, Count, SummaryRequest
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
-from tfsum.tasks.bert_sum_ext.summary import plain
 
 LARGEST = 8 << 20  # characters of a text, and bytes of a file
 INSTRUCTIONS = (
@@ -27,15 +33,62 @@ INSTRUCTIONS = (
     " the server has a folder of files."
 )
 
-Text = Annotated[str | None, Field(description="the text")]
-File = Annotated[str | None, Field(description="path below the server's folder, instead of text")]
-Query = Annotated[
-    str | None, Field(description="a question or title the sentences are to be about")
-]
-Words = Annotated[int | None, Field(description="the most words", ge=1)]
+Record = dict[str, object]
+FIELDS = SummaryRequest.model_fields
 
 
-def mcp_server(model: Summarizer, root: pathlib.Path | None) -> MCPServer:
+class Call(Contract):
+    """The text of a call of a tool."""
+
+    text: str | list[str] | None = Field(
+        None, description="The text; a list of texts to summarize together."
+    )
+    file: str | None = Field(
+        None, description="A path below the server's folder, in place of a text."
+    )
+
+
+class Summarize(SummaryRequest, Call):
+    """Chooses the sentences that say most of a text; by default two to four of them."""
+
+    def answer(self, model: Summarizer, root: pathlib.Path | None) -> Record:
+        """The summary."""
+        (answer,) = model.answer(_texts(self, root, self.together), self)
+        return answer.record()
+
+
+class Compress(Call):
+    """Shortens a text to a number of words for a context window, verbatim and in order."""
+
+    words: Count = Field(description=FIELDS["words"].description)
+    query: str | None = Field(None, description=FIELDS["query"].description)
+
+    def answer(self, model: Summarizer, root: pathlib.Path | None) -> Record:
+        """The summary."""
+        request = SummaryRequest(words=self.words, query=self.query, block_trigrams=True)
+        (answer,) = model.answer(_texts(self, root), request)
+        return answer.record()
+
+
+class Keywords(Call):
+    """Finds the words and phrases that carry a text."""
+
+    number: int = Field(8, ge=1, le=MOST_KEYWORDS, description=FIELDS["keywords"].description)
+
+    def answer(self, model: Summarizer, root: pathlib.Path | None) -> Record:
+        """The keywords."""
+        (found,) = model.keywords(_texts(self, root), self.number)
+        return {"keywords": [vars(word) for word in found]}
+
+
+TOOLS: dict[str, type[Summarize] | type[Compress] | type[Keywords]] = {
+    "summarize": Summarize,
+    "compress": Compress,
+    "keywords": Keywords,
+}
+
+
+def mcp_server(model: Summarizer, root: pathlib.Path | None) -> Server:
     """Makes the server of an extractive model.
 
     Args:
@@ -46,69 +99,66 @@ def mcp_server(model: Summarizer, root: pathlib.Path | None) -> MCPServer:
         >>> mcp_server(tfsum.load(), None).name
         'tfsum'
     """
-    server = MCPServer("tfsum", instructions=INSTRUCTIONS, version=tfsum.__version__)
 
-    @server.tool()
-    def summarize(
-        text: Text = None,
-        file: File = None,
-        sentences: Annotated[int | None, Field(description="the most sentences", ge=1)] = None,
-        words: Words = None,
-        share: Annotated[
-            float | None, Field(description="the largest share of the text's words", gt=0, le=1)
-        ] = None,
-        query: Query = None,
-    ) -> dict[str, Any]:
-        """Chooses the sentences that say most of a text; by default two to four of them."""
-        given = {"words": words, "share": share, "query": query}
-        limits = Limits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[typeddict-item]
-        with _told():
-            return plain(model(_text(text, file, root), sentences, **limits))
+    async def list_tools(
+        context: ServerRequestContext, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        tools = [
+            Tool(name=name, description=tool.__doc__, input_schema=tool.model_json_schema())
+            for name, tool in TOOLS.items()
+        ]
+        return ListToolsResult(tools=tools)
 
-    @server.tool()
-    def compress(
-        words: Annotated[int, Field(description="the most words", ge=1)],
-        text: Text = None,
-        file: File = None,
-        query: Query = None,
-    ) -> dict[str, Any]:
-        """Shortens a text to a number of words for a context window, verbatim and in order."""
-        limits = Limits(words=words) if query is None else Limits(words=words, query=query)
-        with _told():
-            return plain(model(_text(text, file, root), block_trigrams=True, **limits))
+    async def call_tool(
+        context: ServerRequestContext, params: CallToolRequestParams
+    ) -> CallToolResult:
+        try:
+            if params.name not in TOOLS:
+                raise Error(f"{params.name}: no such tool; there are {', '.join(TOOLS)}")
+            call = TOOLS[params.name](**(params.arguments or {}))
+            answer = await asyncio.to_thread(call.answer, model, root)
+        except Error as error:
+            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+        text = json.dumps(answer, ensure_ascii=False)
+        return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
 
-    @server.tool()
-    def keywords(
-        text: Text = None,
-        file: File = None,
-        number: Annotated[int, Field(description="keywords at most", ge=1, le=100)] = 8,
-    ) -> dict[str, Any]:
-        """Finds the words and phrases that carry a text."""
-        with _told():
-            (found,) = model.keywords([_text(text, file, root)], number)
-            return {"keywords": [vars(word) for word in found]}
-
-    return server
+    return Server(
+        "tfsum",
+        version=tfsum.__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
 
 
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Tells the agent what is wrong with its call."""
-    try:
-        yield
-    except Error as error:
-        raise ToolError(str(error)) from None
+def run_server(server: Server) -> None:
+    """Serves on standard input and output until they are closed.
+
+    Args:
+        server: The server.
+    """
+
+    async def serve() -> None:
+        async with stdio_server() as (requests, answers):
+            await server.run(requests, answers, server.create_initialization_options())
+
+    asyncio.run(serve())
 
 
-def _text(text: str | None, file: str | None, root: pathlib.Path | None) -> str:
-    """The text of a call, or of a file below the folder."""
-    if (text is None) == (file is None):
+def _texts(call: Call, root: pathlib.Path | None, together: bool = False) -> list[str]:
+    """The text of a call, or of a file below the folder; several where they go together."""
+    if (call.text is None) == (call.file is None):
         raise Error("expected either `text` or `file`")
-    if file is not None:
-        text = _read(file, root)
-    elif len(text or "") > LARGEST:
-        raise Error(f"text has {len(text or '')} characters, and may have {LARGEST}; send parts")
-    return text or ""
+    if call.file is not None:
+        return [_read(call.file, root)]
+    if together == isinstance(call.text, str):
+        raise Error("text: expected one text, or a list of texts and together=true")
+
+    texts = [call.text] if isinstance(call.text, str) else call.text or []
+    size = sum(map(len, texts))
+    if size > LARGEST:
+        raise Error(f"text has {size} characters, and may have {LARGEST}; send parts")
+    return texts
 
 
 def _read(file: str, root: pathlib.Path | None) -> str:

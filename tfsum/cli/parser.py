@@ -3,16 +3,13 @@ as a terminal may show it."""
 
 import argparse
 import glob
-import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from tfsum.control_characters import CONTROLS
-from tfsum.inference.shipped import DEFAULT_MODEL
-from tfsum.tasks.bert_sum_ext.limits import Limits
 
 # Title of a group -> option, such as "-n --size" -> arguments of `add_argument`. The options under
 # "at most one of" or "exactly one of", which a word may follow, exclude each other.
@@ -140,28 +137,6 @@ def number_or_auto(word: str) -> int | str:
         raise argparse.ArgumentTypeError(f"{error}, or auto") from None
 
 
-def share(word: str) -> float:
-    """Parses a number from 0 to 1, as a `type` of argparse.
-
-    Args:
-        word: Value of an option.
-
-    Raises:
-        argparse.ArgumentTypeError: It is something else.
-
-    Example:
-        >>> share("0.2")
-        0.2
-    """
-    try:
-        value = float(word)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f"found {word!r}, expected a number from 0 to 1")
-    return value
-
-
 def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns the options of a call by name, to be passed on to a function of the library.
 
@@ -174,36 +149,6 @@ def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
         {'size': 8}
     """
     return {name: value for name, value in vars(arguments).items() if name not in ("run", "parser")}
-
-
-def selection_options(arguments: argparse.Namespace, function: Callable) -> dict[str, Any]:
-    """The options `--sentences` and `--newline`, and limits, that were given; rejects those without
-    a parameter.
-
-    Args:
-        arguments: Parsed arguments of a verb that has `--sentences`, `--newline` and `--model`.
-        function: Function of the model that they are for.
-
-    Example:
-        >>> selection_options(argparse.Namespace(sentences=2, newline=None), lambda sentences: 0)
-        {'sentences': 2}
-    """
-    taken = {*inspect.signature(function).parameters}
-    if "limits" in taken:
-        taken |= set(Limits.__annotations__)
-
-    options = {}
-    for name in ("sentences", "newline", *Limits.__annotations__):
-        value = getattr(arguments, name, None)
-        if value is None:
-            continue
-        if name not in taken:
-            arguments.parser.error(
-                f"--{name.replace('_', '-')} {value}: {arguments.model or DEFAULT_MODEL} is not"
-                " extractive: it generates its answer; leave it out"
-            )
-        options[name] = value
-    return options
 
 
 def printable(text: str) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tfsum.cli import prepare
-from tfsum.cli.parser import Options, Parser, add_options, given_options, number_or_auto
+from tfsum.cli.options import add_settings, read_settings
+from tfsum.cli.parser import Options, Parser, add_options, given_options
+from tfsum.request import SummaryRequest
 from tfsum.training.shipped_recipes import is_recipe
 
 EXAMPLES = """examples:
@@ -66,18 +68,6 @@ SUMMARIZE_OPTIONS: Options = {
             "metavar": "FOLDER",
             "help": "an exported extractive or abstractive model (default: the shipped)",
         },
-        "-n --sentences": {
-            "type": number_or_auto,
-            "metavar": "N",
-            "help": "of an extractive model: sentences at most, or auto (default: as it was"
-            " exported)",
-        },
-        "--newline": {
-            "choices": ("auto", "sentence", "paragraph", "space"),
-            "help": (
-                "of an extractive model: what a new line means (default: as the model was exported)"
-            ),
-        },
         "--max-characters": {
             "type": int,
             "metavar": "N",
@@ -95,7 +85,10 @@ SUMMARIZE_OPTIONS: Options = {
 def _summarize(arguments: argparse.Namespace) -> int:
     from tfsum.beam import summarize_files
 
-    options = given_options(arguments)
+    request = read_settings(SummaryRequest, arguments)
+    given = given_options(arguments).items()
+    options = {name: value for name, value in given if name not in SummaryRequest.model_fields}
+    options |= request.model_dump(exclude_defaults=True)
     pattern, output, form = (options.pop(name) for name in ("input", "output", "format"))
     counts = summarize_files(pattern, output, **options)
     print(json.dumps(counts) if form == "json" else prepare.as_text(counts))
@@ -122,7 +115,9 @@ def add_arguments(parser: Parser) -> None:
     pipelines = parser.add_subparsers(metavar="PIPELINE", required=True)
 
     what = "Files of documents to files of summaries."
-    add_options(_pipeline(pipelines, "summarize", what, _summarize), SUMMARIZE_OPTIONS)
+    summarize = _pipeline(pipelines, "summarize", what, _summarize)
+    add_settings(summarize, SummaryRequest, SummaryRequest.model_fields.keys() - {"together"})
+    add_options(summarize, SUMMARIZE_OPTIONS)
     what = "A corpus to training records, as `tfsum prepare` makes them."
     prepare.add_corpus_options(_pipeline(pipelines, "prepare", what, _prepare))
 

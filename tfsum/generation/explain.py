@@ -5,9 +5,11 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
+from tfsum.answer_warnings import sentence_of
 from tfsum.generation.attention import Attention
 from tfsum.generation.generator import Generated, Generator
 from tfsum.html_page import escape, facts, page
+from tfsum.request import SummaryRequest
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.escape import BYTE_PIECES
 
@@ -15,10 +17,17 @@ STRONGEST = 3
 FAINTEST = 0.01  # the shade of a smaller weight is not visible
 
 
-def explain_page(generator: Generator, text: str, title: str) -> str:
+def explain_page(generator: Generator, text: str, title: str, request: SummaryRequest) -> str:
     """Returns the page about the answer to a text.
 
-    The arguments are those of `explain_written` and `written_report`.
+    Args:
+        generator: Abstractive model from `tfsum.load`.
+        text: The text.
+        title: Title of the page.
+        request: What is asked; the model writes what it was exported for, whatever it is.
+
+    Raises:
+        Error: `text` is no str.
     """
     return written_report(explain_written(text, generator), title)
 
@@ -163,7 +172,7 @@ def written_report(explanation: WrittenExplanation, title: str) -> str:
         f" Open a word to see the whole text, the darker the more it was looked at.</p>\n{details}"
     )
 
-    return page(title, facts(rows, answer.warnings) + body)
+    return page(title, facts(rows, [*map(sentence_of, answer.warnings)]) + body)
 
 
 def _word(word: str, weights: np.ndarray, read: list[str]) -> str:

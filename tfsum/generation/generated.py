@@ -1,7 +1,9 @@
 """The answer of an abstractive model to one text."""
 
 import dataclasses
+from collections.abc import Mapping
 
+from tfsum.answer_warnings import AnswerWarning, warning_of
 from tfsum.inference.texts import KNOWN_ENOUGH
 
 
@@ -15,7 +17,7 @@ class Generated:
         log_probability: Log-probability of the answer; closer to 0 is more certain.
         coverage: Share of the text's non-space bytes that the model read.
         ended: False if the answer was cut at the maximum length.
-        warnings: Warnings about this answer.
+        warnings: Warnings about this answer; see `tfsum.answer_warnings.sentence_of`.
 
     Example:
         >>> print(Generated("It rained.", -0.5, 1.0, True, []))
@@ -26,13 +28,13 @@ class Generated:
     log_probability: float
     coverage: float
     ended: bool
-    warnings: list[str]
+    warnings: list[AnswerWarning]
 
     def __str__(self) -> str:
         return self.summary
 
 
-def generated_of(text: str, outputs: dict) -> Generated:
+def generated_of(text: str, outputs: Mapping) -> Generated:
     """The answer to a text from the outputs of its row.
 
     Args:
@@ -50,22 +52,16 @@ def generated_of(text: str, outputs: dict) -> Generated:
         >>> generated_of("It rains.", outputs).summary
         'Il pleut.'
     """
-    coverage, known, warnings = float(outputs["coverage"]), float(outputs["known"]), []
+    coverage, known = float(outputs["coverage"]), float(outputs["known"])
+    warnings = []
     if not text.strip():
-        warnings.append("there is no word in the text")
+        warnings.append(warning_of("empty"))
     if known < KNOWN_ENOUGH:
-        warnings.append(
-            f"the model knows {known:.0%} of the pieces of the text: it seems to be in a language"
-            " or script that the model was not trained on, and the answer means little"
-        )
+        warnings.append(warning_of("language", known=known))
     if coverage < 1:
-        warnings.append(
-            f"the model read {coverage:.1%} of the text: what is beyond its length was cut"
-        )
+        warnings.append(warning_of("long_text", coverage=coverage))
     if not outputs["ended"]:
-        warnings.append(
-            "the answer is as long as this export lets it be, and stops there: it may lack its end"
-        )
+        warnings.append(warning_of("unended"))
     return Generated(
         outputs["summary"].decode("utf-8"),
         float(outputs["log_probability"]),

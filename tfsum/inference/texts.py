@@ -6,7 +6,7 @@ import numpy as np
 
 from tfsum.errors import Error
 
-Value = bool | int | float | bytes  # of an input that all texts share
+Value = bool | int | float | str | bytes  # of an input, the same for all texts
 
 TEXTS_AT_ONCE, BYTES_AT_ONCE = 32, 1 << 19
 # share of whole words; English news has 0.9 to 1, Spanish or French read by its vocabulary 0.55
@@ -103,4 +103,6 @@ def filled(number: int, value: Value) -> np.ndarray:
         >>> filled(2, b"rain").tolist(), filled(1, 0.5).dtype
         ([b'rain', b'rain'], dtype('float32'))
     """
+    if isinstance(value, str):
+        value = as_bytes(value)
     return np.full(number, value, TYPES[type(value)])

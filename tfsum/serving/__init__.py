@@ -13,7 +13,7 @@ from tfsum.lazy_names import lazy_names
 
 _LAZY = {
     "AsyncClient": "tfsum.serving.client",
-    "Client": "tfsum.serving.client",
+    "Client": "tfsum.serving.blocking_client",
     "RequestError": "tfsum.serving.request_error",
     "Server": "tfsum.serving.server",
     "ServerSettings": "tfsum.serving.settings",

@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tfsum.answer_warnings import SENTENCES
 from tfsum.errors import DataError
 from tfsum.inference.saved_model import read_vocabularies
 from tfsum.inference.texts import as_bytes
@@ -77,6 +78,7 @@ class Application:
             *(Route(path, file, methods=["GET"]) for path, file in files.items()),
             Route("/page/attention", self._attention, methods=["POST"]),
             Route("/page/text", self._text, methods=["POST"]),
+            Route("/page/warnings.json", JsonResponse(SENTENCES), methods=["GET"]),
             Route("/healthz", PlainTextResponse("ok\n"), methods=["GET"]),
             Route("/readyz", self._readyz),
             Route("/monitoring/prometheus/metrics", self._prometheus),

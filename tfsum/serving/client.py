@@ -2,16 +2,12 @@
 
 import asyncio
 import contextlib
-import functools
-import importlib
 import random
-import threading
-import urllib.parse
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
-    Concatenate,
+    Literal,
     ParamSpec,
     TypeVar,
     Unpack,
@@ -19,80 +15,29 @@ from typing import (
     overload,
 )
 
-import numpy as np
-
-from tfsum.errors import Error, install_extra
+from tfsum.errors import Error
 from tfsum.generation.generated import Generated, generated_of
 from tfsum.inference.shipped import DEFAULT_MODEL
-from tfsum.inference.texts import as_bytes, check_texts, filled, several
+from tfsum.inference.texts import check_texts, filled, several
+from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
+from tfsum.serving.client_arrays import as_array, join_rows
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.signature import Arrays, divide_rows, row_sizes
+from tfsum.serving.transport import connect
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
-from tfsum.tasks.bert_sum_ext.limits import Limits, check_number_of_keywords, extract_inputs
-from tfsum.tasks.bert_sum_ext.summary import (
-    Keyword,
-    Summary,
-    joined,
-    keywords_of,
-    summary_of,
-    with_documents,
-)
+from tfsum.tasks.bert_sum_ext.answering import Question, keywords_of
 
 if TYPE_CHECKING:  # each needs a package that a client of the other does not
-    from tfsum.serving.grpc_transport import GrpcTransport
-    from tfsum.serving.http_transport import HttpTransport
+    pass
 
 # The server had no room (429), was not there (503), or ended meanwhile. A prediction changes
 # nothing on it: to ask twice does no harm.
 RETRIED = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a repetition
 LONGEST_ASKED = 60.0  # seconds that a server may ask to wait in addition
-# Scheme of an address -> module and class that sends the requests.
-TRANSPORTS = {
-    "http": ("tfsum.serving.http_transport", "HttpTransport"),
-    "https": ("tfsum.serving.http_transport", "HttpTransport"),
-    "grpc": ("tfsum.serving.grpc_transport", "GrpcTransport"),
-}
-SENTENCES = 3  # of a summary, where nothing is asked for
-FILLS = {"O": b"", "i": -1}  # kind of an array -> what fills up narrower rows; 0 in others
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
-
-def connect(
-    url: str, model: str, version: int | None, token: str | None, timeout: float
-) -> "HttpTransport | GrpcTransport":
-    """The transport for an address.
-
-    Args:
-        url: "http://HOST:PORT", "https://HOST:PORT" or "grpc://HOST:PORT".
-        model: Name of the model on the server.
-        version: Version of the model; the newest where None.
-        token: Token that the server needs, or None.
-        timeout: Seconds for a request.
-
-    Raises:
-        Error: The address has another form, or the package for it is not installed.
-
-    Example:
-        >>> connect("localhost:8501", "news", None, None, 30.0)  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        tfsum.errors.Error: 'localhost:8501': expected http://HOST:PORT, https://HOST:PORT or ...
-    """
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in TRANSPORTS or not parts.hostname:
-        raise Error(f"{url!r}: expected http://HOST:PORT, https://HOST:PORT or grpc://HOST:PORT")
-
-    module, name = TRANSPORTS[parts.scheme]
-    try:
-        transport = getattr(importlib.import_module(module), name)
-    except ModuleNotFoundError as error:
-        raise Error(
-            f"a client of {parts.scheme}:// needs the package {error.name};"
-            f" {install_extra('client')}"
-        ) from None
-    return transport(url, model, version, token, timeout)
 
 
 class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
@@ -140,6 +85,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         self._retries = retries
         self._batch_characters, self._batch_documents = batch_characters, batch_documents
         self._room = asyncio.Semaphore(at_once)
+        self._knows_defaults = False
 
     async def __aexit__(self, *exception: object) -> None:
         """Closes the connections."""
@@ -175,7 +121,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         Raises:
             RequestError: The server refused a request, or was not reached.
         """
-        arrays = {name: _as_array(name, values) for name, values in inputs.items()}
+        arrays = {name: as_array(name, values) for name, values in inputs.items()}
         counts = {array.shape[:1] for array in arrays.values()}
         if len(counts) != 1 or () in counts:
             raise Error(
@@ -198,99 +144,114 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             if isinstance(answer, BaseException):
                 raise answer
             answers.append(answer)
-        return {name: _join([answer[name] for answer in answers]) for name in answers[0]}
+        return {name: join_rows([answer[name] for answer in answers]) for name in answers[0]}
 
     @overload
     async def summarize(  # type: ignore[overload-overlap]  # a str is a sequence of str
         self,
         texts: str,
-        sentences: int | None = None,
-        block_trigrams: bool = False,
-        **limits: Unpack[Limits],
-    ) -> Summary: ...
+        sentences: int | Literal["auto"] | None = None,
+        **options: Unpack[SummaryOptions],
+    ) -> SummaryAnswer: ...
 
     @overload
     async def summarize(
         self,
         texts: Sequence[str],
-        sentences: int | None = None,
-        block_trigrams: bool = False,
-        **limits: Unpack[Limits],
-    ) -> list[Summary]: ...
+        sentences: int | Literal["auto"] | None = None,
+        **options: Unpack[SummaryOptions],
+    ) -> list[SummaryAnswer]: ...
 
     async def summarize(
         self,
         texts: str | Sequence[str],
-        sentences: int | None = None,
-        block_trigrams: bool = False,
-        **limits: Unpack[Limits],
-    ) -> Summary | list[Summary]:
-        """Summarizes texts with an extractive model.
+        sentences: int | Literal["auto"] | None = None,
+        **options: Unpack[SummaryOptions],
+    ) -> SummaryAnswer | list[SummaryAnswer]:
+        """Summarizes texts with an extractive model, as `tfsum.Summarizer` does.
+
+        TensorFlow Serving does not say what an export does by default: there a query without a
+        limit is answered with three sentences, and trigrams are blocked only where it is asked for.
 
         Args:
             texts: One text or a sequence of them.
-            sentences: Largest number of sentences of a summary; 3 by default, or with limits as
-                many as there is room for.
-            block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary.
-            **limits: Limits in words, characters or a share of the text, a lowest score, and a
-                query, as in `tfsum.tasks.bert_sum_ext.limits.Limits`.
+            sentences: The most sentences of a summary, or "auto" for two to four.
+            **options: Other fields of `tfsum.SummaryRequest`.
 
         Returns:
-            A `tfsum.Summary`, or a list of them for a sequence.
+            A `tfsum.SummaryAnswer`, or a list of them for a sequence.
 
         Raises:
-            Error: A limit is not possible.
+            Error: What is asked is not possible.
             RequestError: The server refused a request, or was not reached.
         """
+        request = SummaryRequest(sentences=sentences, **options)
         if isinstance(texts, str):
-            return (await self.summarize([texts], sentences, block_trigrams, **limits))[0]
+            return (await self.answer([texts], request))[0]
+        return await self.answer(texts, request)
 
-        if limits:
-            signature, inputs = "extract", extract_inputs(limits, sentences, SENTENCES)
-        else:
-            number = SENTENCES if sentences is None else sentences
-            signature, inputs = "summarize", {"max_sentences": number}
-        return await self._summaries(signature, texts, block_trigrams=block_trigrams, **inputs)
+    async def answer(self, texts: Sequence[str], request: SummaryRequest) -> list[SummaryAnswer]:
+        """Answers a request about texts.
+
+        Args:
+            texts: Texts.
+            request: The request.
+
+        Returns:
+            An answer for each text; one answer alone where they are summarized together.
+
+        Raises:
+            Error: The model cannot do what is asked.
+            RequestError: The server refused a request, or was not reached.
+        """
+        if not self._knows_defaults:
+            await self.signatures()
+            self._knows_defaults = True
+        question = Question(several(texts), request, self._transport.defaults)
+        outputs = {
+            signature: await self._rows(signature, question.encoded, **inputs)
+            for signature, inputs in question.calls.items()
+        }
+        return question.answers(outputs)
 
     async def together(
         self,
         texts: Sequence[str],
-        sentences: int | None = None,
-        block_trigrams: bool = True,
-        **limits: Unpack[Limits],
-    ) -> Summary:
+        sentences: int | Literal["auto"] | None = None,
+        **options: Unpack[SummaryOptions],
+    ) -> SummaryAnswer:
         """Summarizes several texts on the same matter in one summary, which says a thing once.
 
         Args:
-            texts: The texts.
-            sentences: As in `summarize`; so are the arguments below.
-            block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary.
-            **limits: Limits; `share` counts the words of all texts.
+            texts: Texts.
+            sentences: The most sentences, as in `summarize`.
+            **options: Other fields of `tfsum.SummaryRequest`; `share` counts the words of all
+                texts.
 
         Returns:
-            A `tfsum.Summary`, whose `documents` tell the text of each sentence.
+            A `tfsum.SummaryAnswer`, whose `documents` tell the text of each sentence.
 
         Raises:
-            Error: A limit is not possible.
+            Error: What is asked is not possible.
             RequestError: The server refused a request, or was not reached.
         """
-        texts = check_texts(several(texts))
-        summary = await self.summarize(joined(texts), sentences, block_trigrams, **limits)
-        return with_documents(summary, texts)
+        options["together"] = True
+        request = SummaryRequest(sentences=sentences, **options)
+        return (await self.answer(texts, request))[0]
 
-    async def score(self, texts: Sequence[str]) -> list[Summary]:
+    async def score(self, texts: Sequence[str]) -> list[SummaryAnswer]:
         """Scores every sentence of texts with an extractive model.
 
         Args:
             texts: Texts.
 
         Returns:
-            A `tfsum.Summary` of all sentences for each.
+            A `tfsum.SummaryAnswer` of all sentences for each.
 
         Raises:
             RequestError: The server refused a request, or was not reached.
         """
-        return await self._summaries("score", several(texts))
+        return await self.answer(texts, SummaryRequest(all=True))
 
     async def keywords(self, texts: Sequence[str], number: int = 8) -> list[list[Keyword]]:
         """The words and phrases that carry texts, by an extractive model.
@@ -307,18 +268,9 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             RequestError: The server refused a request, or was not reached.
         """
         texts = check_texts(several(texts))
-        rows = await self._rows("keywords", texts, max_keywords=check_number_of_keywords(number))
+        SummaryRequest(keywords=number)
+        rows = await self._rows("keywords", texts, max_keywords=number)
         return [keywords_of(text, row) for text, row in zip(texts, rows)]
-
-    async def _summaries(
-        self, signature: str, texts: Sequence[str], **options: Any
-    ) -> list[Summary]:
-        texts = check_texts(texts)
-        rows = await self._rows(signature, texts, **options)
-        return [
-            summary_of(text, row, row.get("newline", b"sentence").decode())
-            for text, row in zip(texts, rows)
-        ]
 
     @overload
     async def generate(self, texts: str) -> Generated: ...  # type: ignore[overload-overlap]
@@ -392,7 +344,9 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         not_blank = [any(map(str.strip, row)) for row in zip(texts, pairs or texts)]
         return [classified_of(row, any_word) for row, any_word in zip(rows, not_blank)]
 
-    async def _rows(self, signature: str, texts: list[str], **options: Any) -> list[dict[str, Any]]:
+    async def _rows(
+        self, signature: str, texts: Sequence[str | bytes], **options: Any
+    ) -> list[dict[str, Any]]:
         """The outputs of each text; an option is a value for all texts, or a list of values."""
         if not texts:
             return []
@@ -418,78 +372,6 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             return await send(*args, **kwargs)
 
 
-def _blocking(
-    method: Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate["Client", P], T]:
-    """The method of `Client` that waits for a method of `AsyncClient`."""
-
-    @functools.wraps(method)
-    def call(client: "Client", *args: P.args, **kwargs: P.kwargs) -> T:
-        return client._run(method(client._client, *args, **kwargs))
-
-    return call
-
-
-class Client(contextlib.AbstractContextManager["Client"]):
-    """Asks a server for summaries, generated texts and labels.
-
-    A client may be used by several threads. `with` or `close` ends its connections.
-
-    Args:
-        url: "http://HOST:PORT", "https://HOST:PORT" or "grpc://HOST:PORT".
-        model: Name of the model on the server.
-        **options: Options of `AsyncClient`.
-
-    Example:
-        >>> from tfsum.serving import Client
-        >>> with Client("http://localhost:8501") as client:  # doctest: +SKIP
-        ...     print(client.summarize("It rained. The bridge was closed.", sentences=1).summary)
-        The bridge was closed.
-    """
-
-    def __init__(self, url: str, model: str = DEFAULT_MODEL, **options: Any) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._client = AsyncClient(url, model, **options)
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="tfsum client", daemon=True
-        )
-        self._thread.start()
-
-    def __exit__(self, *exception: object) -> None:
-        """Closes the connections."""
-        self.close()
-
-    def close(self) -> None:
-        """Closes the connections."""
-        if self._thread.is_alive():
-            self._run(self._client.close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-
-    signatures = _blocking(AsyncClient.signatures)
-    predict = _blocking(AsyncClient.predict)
-    summarize = _blocking(AsyncClient.summarize)
-    together = _blocking(AsyncClient.together)
-    score = _blocking(AsyncClient.score)
-    keywords = _blocking(AsyncClient.keywords)
-    generate = _blocking(AsyncClient.generate)
-    classify = _blocking(AsyncClient.classify)
-
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The value of a coroutine in the client's own loop."""
-        if not self._thread.is_alive():
-            coroutine.close()
-            raise Error("the client is closed; make another")
-
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-
 def _check_kind(method: str, rows: list[dict[str, Any]], expected: tuple[str, ...]) -> None:
     """Checks that the model has the outputs that a method of the client needs."""
     missing = [name for name in expected if rows and name not in rows[0]]
@@ -500,36 +382,3 @@ def _check_kind(method: str, rows: list[dict[str, Any]], expected: tuple[str, ..
             " models, `generate` for abstractive ones, `classify` for classifiers and `predict`"
             " for all"
         )
-
-
-def _as_array(name: str, values: Any) -> np.ndarray:
-    """Converts the values of an input to an array; texts become bytes."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise Error(
-            f"the rows of input {name} differ in their lengths; expected rows of one length: pad"
-            " the shorter ones, or send them in requests of their own"
-        ) from None
-    if array.dtype.kind not in "USO":
-        return array
-
-    texts = np.array(values, object)  # as they are: numpy converts numbers beside texts
-    for index, text in enumerate(texts.flat):
-        if not isinstance(text, str | bytes):
-            raise Error(
-                f"row {index} of input {name} is {type(text).__name__}; expected a text, as the"
-                " other rows"
-            )
-        texts.flat[index] = text if isinstance(text, bytes) else as_bytes(text)
-    return texts
-
-
-def _join(arrays: list[np.ndarray]) -> np.ndarray:
-    """Joins the rows of several answers; narrower ones are filled up as exports do."""
-    width = np.max([array.shape[1:] for array in arrays], axis=0)
-    fill: Any = FILLS.get(arrays[0].dtype.kind, 0)
-    missing = [[(0, 0), *((0, size) for size in width - array.shape[1:])] for array in arrays]
-    return np.concatenate(
-        [np.pad(array, sizes, constant_values=fill) for array, sizes in zip(arrays, missing)]
-    )

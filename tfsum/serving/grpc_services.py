@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import grpc
 from google.protobuf.message import DecodeError
 
+from tfsum.serving.defaults import headers_of
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
 from tfsum.serving.request_error import CODES, invalid, require
@@ -57,7 +58,7 @@ class GrpcServices:
     async def _handle(
         self,
         method: str,
-        call: Callable[[Fields], Awaitable[Fields]],
+        call: Callable[[Fields, grpc.aio.ServicerContext], Awaitable[Fields]],
         content: bytes,
         context: grpc.aio.ServicerContext,
     ) -> Fields:
@@ -72,7 +73,7 @@ class GrpcServices:
                     take(len(content))
                     request = await offload(len(content), _decode, method, content)
                     model = request.model_spec.name
-                    response = await call(request)
+                    response = await call(request, context)
                     code = "OK"
                     return response
             except Exception as error:
@@ -85,7 +86,7 @@ class GrpcServices:
                 )
         return await context.abort(grpc.StatusCode[code], failed.message)
 
-    async def _predict(self, request: Fields) -> Fields:
+    async def _predict(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:
         with self._predictor.versions.use(*_model_version(request)) as servable:
             name = request.model_spec.signature_name or "serving_default"
             require(
@@ -107,7 +108,7 @@ class GrpcServices:
             size = sum(array.nbytes for array in outputs.values())
             return await offload(size, _response, used, outputs)
 
-    async def _metadata(self, request: Fields) -> Fields:
+    async def _metadata(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:
         require(
             request.metadata_field,
             "GetModelMetadataRequest must specify at least one metadata_field",
@@ -119,6 +120,7 @@ class GrpcServices:
             )
 
         with self._predictor.versions.use(*_model_version(request)) as servable:
+            context.set_trailing_metadata([*headers_of(servable).items()])
             response = message("GetModelMetadataResponse")(
                 model_spec={"name": servable.name, "version": {"value": servable.version}}
             )
@@ -126,7 +128,7 @@ class GrpcServices:
             response.metadata[SIGNATURE_DEF].Pack(packed)
             return response
 
-    async def _status(self, request: Fields) -> Fields:
+    async def _status(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:
         states = self._predictor.versions.status(*_model_version(request))
         return message("GetModelStatusResponse")(
             model_version_status=[

@@ -5,9 +5,11 @@ from typing import Any
 
 import grpc
 
+from tfsum.serving.defaults import read_defaults
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.signature import Arrays
 from tfsum.serving.tensor_proto import from_proto, to_proto
+from tfsum.tasks.bert_sum_ext.answering import Defaults
 from tfsum.tensorflow_messages import Fields, message
 
 # The server has limits of its own.
@@ -37,6 +39,7 @@ class GrpcTransport:
         self.spec: dict[str, Any] = {"name": model, **which}
         self._metadata = [] if token is None else [("authorization", f"Bearer {token}")]
         self._channel: grpc.aio.Channel | None = None
+        self.defaults: Defaults | None = None  # of the last metadata of a server that says them
 
     async def predict(self, signature: str, inputs: Arrays) -> Arrays:
         """The outputs of a signature.
@@ -51,7 +54,7 @@ class GrpcTransport:
         Raises:
             RequestError: The server refused the request, or was not reached.
         """
-        response = await self._call(
+        response, _ = await self._call(
             "Predict",
             model_spec={**self.spec, "signature_name": signature},
             inputs={name: to_proto(array) for name, array in inputs.items()},
@@ -64,10 +67,11 @@ class GrpcTransport:
         Raises:
             RequestError: There is no such model, or the server was not reached.
         """
-        response = await self._call(
+        response, headers = await self._call(
             "GetModelMetadata", model_spec=self.spec, metadata_field=["signature_def"]
         )
         packed = response.metadata["signature_def"].value
+        self.defaults = read_defaults(headers)
         signatures = message("SignatureDefMap").FromString(packed).signature_def
         return {
             name: (sorted(signature.inputs), sorted(signature.outputs))
@@ -79,13 +83,13 @@ class GrpcTransport:
         if self._channel is not None:
             await self._channel.close()
 
-    async def _call(self, method: str, **fields: object) -> Fields:
-        """The response of a method to a request with these fields."""
+    async def _call(self, method: str, **fields: object) -> tuple[Fields, list[tuple[str, str]]]:
+        """The response of a method to a request with these fields, and its metadata."""
         if self._channel is None:  # it belongs to the loop that runs now
             self._channel = grpc.aio.insecure_channel(
                 urllib.parse.urlsplit(self._url).netloc, options=NO_LIMITS
             )
-        call = self._channel.unary_unary(
+        method_call = self._channel.unary_unary(
             f"/tensorflow.serving.PredictionService/{method}",
             request_serializer=lambda request: request.SerializeToString(),
             response_deserializer=message(f"{method}Response").FromString,
@@ -93,7 +97,8 @@ class GrpcTransport:
 
         request = message(f"{method}Request")(**fields)
         try:
-            return await call(request, timeout=self._timeout, metadata=self._metadata)
+            call = method_call(request, timeout=self._timeout, metadata=self._metadata)
+            return await call, [*await call.trailing_metadata()]
         except grpc.RpcError as error:
             code, details = error.code().name, error.details() or ""
             reason = f"{self._url}: {details} ({code})"

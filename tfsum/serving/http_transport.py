@@ -7,10 +7,12 @@ from typing import Any
 
 import httpx2
 
+from tfsum.serving.defaults import read_defaults
 from tfsum.serving.json_tensor import read_array
 from tfsum.serving.loopback import is_loopback
 from tfsum.serving.request_error import CODES, RequestError, require
 from tfsum.serving.signature import Arrays
+from tfsum.tasks.bert_sum_ext.answering import Defaults
 
 # Status of HTTP -> code; of several codes with one status, the first.
 CODE_OF_STATUS = {status: code for code, (_, status) in reversed(CODES.items())} | {
@@ -48,6 +50,7 @@ class HttpTransport:
         )
         self._url, self._timeout = url.rstrip("/"), timeout
         self._signatures: dict[str, Any] = {}  # of the last metadata
+        self.defaults: Defaults | None = None  # likewise, of a server that says them
 
     async def predict(self, signature: str, inputs: Arrays) -> Arrays:
         """The outputs of a signature.
@@ -74,7 +77,8 @@ class HttpTransport:
 
         columns = {name: array.tolist() for name, array in inputs.items()}
         body = json.dumps({"signature_name": signature, "inputs": columns}, default=_encode)
-        outputs = (await self._send("POST", f"{self.path}:predict", body.encode()))["outputs"]
+        answer, _ = await self._send("POST", f"{self.path}:predict", body.encode())
+        outputs = answer["outputs"]
 
         if not self._fits(outputs, signature):  # a new version may have other outputs
             await self._read_metadata()
@@ -119,10 +123,14 @@ class HttpTransport:
         return isinstance(outputs, dict) and set(outputs) == set(infos)
 
     async def _read_metadata(self) -> None:
-        answer = await self._send("GET", f"{self.path}/metadata")
+        answer, headers = await self._send("GET", f"{self.path}/metadata")
         self._signatures = answer["metadata"]["signature_def"]["signature_def"]
+        self.defaults = read_defaults(headers)
 
-    async def _send(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+    async def _send(
+        self, method: str, path: str, body: bytes | None = None
+    ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        """The answer to a request, and its headers."""
         try:
             response = await self._client.request(method, path, content=body)
         except httpx2.TimeoutException:
@@ -148,7 +156,7 @@ class HttpTransport:
         if not isinstance(answer, dict):
             answer = {"error": "the answer is not a JSON object"}
         if response.status_code == 200 and "error" not in answer:
-            return answer
+            return answer, response.headers.multi_items()
 
         retry_after = response.headers.get("retry-after", "")
         raise RequestError(

@@ -3,12 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
+
 import tfsum
+from tfsum.generation.generated import Generated
+from tfsum.request import AnswerRecord
 from tfsum.serving.json_tensor import FLOATS, INTEGERS
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.servable import Servable
 from tfsum.serving.signature import Signature, TensorInfo
-from tfsum.tasks.bert_sum_ext.limits import KEYWORDS, MOST_SENTENCES
+from tfsum.serving.summarize_api import SummarizeBody
 
 ERRORS = {
     "400": "the request is wrong; the error has a body that is correct",
@@ -70,9 +74,7 @@ def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> D
             " Open Inference Protocol.",
         },
         "paths": paths,
-        "components": {
-            "schemas": {"Error": {**_object({"error": STRING}), "additionalProperties": False}}
-        },
+        "components": {"schemas": SCHEMAS},
     }
     if token:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -226,42 +228,20 @@ STATUS = _object(
 )
 METADATA = _object({"model_spec": {"type": "object"}, "metadata": {"type": "object"}})
 
-WHOLE: Document = {"type": "integer", "minimum": 1, "maximum": MOST_SENTENCES}
-SHARE: Document = {"type": "number", "minimum": 0, "maximum": 1}
-PLACE = {"text": STRING, "start": {"type": "integer"}, "end": {"type": "integer"}}
-SCORED = {"type": "array", "items": _object({**PLACE, "score": {"type": "number"}})}
+
+def _described(kind: type) -> Document:
+    """The schema of a type of Python; what it refers to is added to `SCHEMAS`."""
+    schema = TypeAdapter(kind).json_schema(ref_template="#/components/schemas/{model}")
+    SCHEMAS.update(schema.pop("$defs", {}))
+    return schema
+
+
+# Name -> schema to which others refer
+SCHEMAS: Document = {"Error": {**_object({"error": STRING}), "additionalProperties": False}}
 # `POST /summarize` and `GET /models`
-ASKED = {
-    **_object(
-        {
-            "text": STRING,
-            "model": STRING,
-            "sentences": WHOLE,
-            "all": {"type": "boolean"},
-            "keywords": {**WHOLE, "maximum": KEYWORDS},
-            "words": WHOLE,
-            "characters": WHOLE,
-            "share": {**SHARE, "minimum": 1e-9},
-            "min_score": SHARE,
-            "query": {**STRING, "pattern": r"\S"},
-            "query_weight": SHARE,
-        },
-        ["text"],
-    ),
-    "additionalProperties": False,
-}
-SUMMARY = _object(
-    {
-        "model": STRING,
-        "version": {"type": "integer"},
-        "summary": STRING,
-        "sentences": SCORED,
-        "coverage": {"type": "number"},
-        "warnings": {"type": "array", "items": STRING},
-        "keywords": SCORED,
-    },
-    ["model", "version", "summary"],
-)
+ASKED = _described(SummarizeBody)
+MODEL = _object({"model": STRING, "version": {"type": "integer"}})
+SUMMARY = {"allOf": [MODEL, {"anyOf": [_described(AnswerRecord), _described(Generated)]}]}
 MODELS = _object(
     {
         "models": {

@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tfsum.serving.defaults import headers_of
 from tfsum.serving.json_body import read_object
 from tfsum.serving.json_tensor import read_inputs, row_count, signature_name, write_outputs
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, offload
@@ -307,7 +308,8 @@ class RestApi:
                         "version": str(servable.version),
                     },
                     "metadata": {"signature_def": {"signature_def": signatures}},
-                }
+                },
+                headers=headers_of(servable),
             )
 
     async def predict(self, request: Request) -> Response:

@@ -3,25 +3,44 @@
 TensorFlow Serving has no such paths; its own are in `rest.py`.
 """
 
-from typing import Any
+import asyncio
+from collections.abc import Mapping
 
 import numpy as np
+from pydantic import Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from tfsum.errors import Error
+from tfsum.generation.generated import generated_of
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inference.texts import as_bytes, filled
+from tfsum.request import SummaryRequest, Value
 from tfsum.serving.json_body import read_object
 from tfsum.serving.predictor import Predictor, offload
 from tfsum.serving.request_error import invalid, require
 from tfsum.serving.rest import JsonResponse, read_body, unless_gone
 from tfsum.serving.servable import Servable
-from tfsum.tasks.bert_sum_ext.limits import Limits, check_number_of_keywords, extract_inputs
-from tfsum.tasks.bert_sum_ext.summary import keywords_of, plain, summary_of
+from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
 
-FIELDS = ("text", "model", "sentences", "all", "keywords", *Limits.__annotations__)
+
+class SummarizeBody(SummaryRequest):
+    """The body of `POST /summarize`: a request, its text, and the model that it is for."""
+
+    text: str | list[str] = Field(description="The text; a list of texts to summarize together.")
+    model: str = Field(DEFAULT_MODEL, description="The name of the model.")
+
+    @model_validator(mode="after")
+    def _has_its_texts(self) -> "SummarizeBody":
+        if self.together == isinstance(self.text, str):
+            raise ValueError("text: expected one text, or a list of texts and together=true")
+        return self
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts."""
+        return [self.text] if isinstance(self.text, str) else self.text
 
 
 class SummarizeApi:
@@ -66,85 +85,76 @@ class SummarizeApi:
     async def summarize(self, request: Request) -> Response:
         """The summary of a text, and its keywords if a number of them is asked for."""
         with self._predictor.room() as take:
-            body = await read_body(request, self._predictor.settings, take)
-            asked = await offload(len(body), read_object, body)
-            if unknown := sorted(set(asked) - set(FIELDS)):
-                raise invalid(
-                    f"{', '.join(unknown)}: unknown; expected fields among {', '.join(FIELDS)}"
+            content = await read_body(request, self._predictor.settings, take)
+            fields = await offload(len(content), read_object, content)
+            try:
+                body = SummarizeBody(**fields)
+            except Error as error:
+                raise invalid(str(error)) from None
+
+            request.path_params["name"] = body.model  # for the metrics and the log
+            with self._predictor.versions.use(body.model) as servable:
+                require(
+                    _takes_texts(servable),
+                    f"{body.model}: takes no text; ask it at /v1/models/{body.model}:predict",
                 )
-            text, name = asked.pop("text", None), asked.pop("model", DEFAULT_MODEL)
-            if not isinstance(text, str) or not isinstance(name, str):
-                raise invalid('expected {"text": "..."}, and "model": "NAME" for another model')
-            request.path_params["name"] = name  # for the metrics and the log
-            with self._predictor.versions.use(name) as servable:
-                answer = await self._answer(request, servable, text, asked)
-            return JsonResponse({"model": name, "version": servable.version, **answer})
+                if "extract" in servable.signatures:
+                    answer = await self._extract(request, servable, body)
+                else:
+                    answer = await self._write(request, servable, body)
+                return JsonResponse({"model": body.model, "version": servable.version, **answer})
 
-    async def _answer(
-        self, request: Request, servable: Servable, text: str, asked: dict[str, Any]
-    ) -> dict[str, Any]:
-        """The answer of a model to a text."""
-        require(
-            _takes_texts(servable),
-            f"{servable.name}: takes no text; ask it at /v1/models/{servable.name}:predict",
-        )
-        if "extract" not in servable.signatures:
-            require(
-                "summary" in servable.signatures["serving_default"].outputs,
-                f"{servable.name}: writes no summary; it is a {servable.description['kind']} model",
-            )
-            require(
-                not asked,
-                f"{', '.join(sorted(asked))}: {servable.name} is not extractive, or an older tfsum"
-                " exported it; leave it out",
-            )
-            row = await self._row(request, servable, "serving_default", text, {})
-            return {"summary": row["summary"].decode("utf-8", "replace")}
-
+    async def _extract(
+        self, request: Request, servable: Servable, body: SummarizeBody
+    ) -> Mapping[str, object]:
+        """The answer of an extractive model."""
         try:
-            if nulls := sorted(field for field, value in asked.items() if value is None):
-                raise Error(f"{', '.join(nulls)}: null; leave out what is not asked for")
-            every = asked.pop("all", False)
-            if not isinstance(every, bool):
-                raise Error(f"all={every!r}: expected true or false")
-            if every and set(asked) - {"keywords"}:
-                raise Error(f"all: every sentence has no {', '.join(sorted(asked))}; leave it out")
-            number, sentences = asked.pop("keywords", None), asked.pop("sentences", None)
-            if number is not None:
-                check_number_of_keywords(number)
-            if sentences is not None and (not _is_whole(sentences) or not 1 <= sentences < 1 << 31):
-                raise Error(f"sentences={sentences!r}: expected a whole number from 1")
-            default = servable.description["sentences"]
-            default = default if _is_whole(default) else servable.description["automatic"]
-            inputs = extract_inputs(asked, sentences, default)  # type: ignore[arg-type]
+            defaults = defaults_of(servable.description)
+            question = await asyncio.to_thread(Question, body.texts, body, defaults)
         except Error as error:
             raise invalid(str(error)) from None
 
-        inputs["block_trigrams"] = bool(servable.description["block_trigrams"])
-        signature, inputs = ("score", {}) if every else ("extract", inputs)
-        row = await self._row(request, servable, signature, text, inputs)
-        decided = row.get("newline", servable.description["text"]["newline"].encode())
-        expected = servable.description.get("frequent", {}).get("share", 0.0)
-        answer = plain(summary_of(text, row, decided.decode(), expected))
-        if number is not None:
-            row = await self._row(request, servable, "keywords", text, {"max_keywords": number})
-            answer["keywords"] = [vars(word) for word in keywords_of(text, row)]
-        return answer
+        rows = {
+            name: await self._rows(request, servable, name, question.encoded, inputs)
+            for name, inputs in question.calls.items()
+        }
+        (answer,) = question.answers(rows)
+        return answer.record()
 
-    async def _row(
-        self, request: Request, servable: Servable, signature: str, text: str, options: dict
-    ) -> dict[str, Any]:
-        """The outputs of a signature for one text."""
-        inputs = {name: filled(1, value) for name, value in options.items()}
-        inputs["text"] = np.array([as_bytes(text)], object)
+    async def _write(
+        self, request: Request, servable: Servable, body: SummarizeBody
+    ) -> Mapping[str, object]:
+        """The answer of a model that writes."""
+        name = servable.name
+        require(
+            "summary" in servable.signatures["serving_default"].outputs,
+            f"{name}: writes no summary; it is a {servable.description['kind']} model",
+        )
+        given = sorted(body.given() - {"text", "model"})
+        require(
+            not given,
+            f"{', '.join(given)}: {name} is not extractive, or an older tfsum exported it; leave it"
+            " out",
+        )
+        (text,) = body.texts
+        (row,) = await self._rows(request, servable, "serving_default", [as_bytes(text)], {})
+        return vars(generated_of(text, row))
+
+    async def _rows(
+        self,
+        request: Request,
+        servable: Servable,
+        signature: str,
+        texts: list[bytes],
+        options: Mapping[str, Value],
+    ) -> list[Row]:
+        """The outputs of a signature for each text."""
+        inputs = {name: filled(len(texts), value) for name, value in options.items()}
+        inputs["text"] = np.array(texts, object)
         outputs = await unless_gone(
             request, self._predictor.predict(servable, servable.signatures[signature], inputs)
         )
-        return {name: array[0] for name, array in outputs.items()}
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+        return [{name: array[i] for name, array in outputs.items()} for i in range(len(texts))]
 
 
 def _takes_texts(servable: Servable) -> bool:

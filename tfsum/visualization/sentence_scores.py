@@ -19,8 +19,8 @@ def plot_sentence_scores(explanation: Explanation) -> Figure:
         A matplotlib figure; with more than 60 sentences, numbers replace their texts.
 
     Example:
-        >>> from tfsum.tasks.bert_sum_ext.summarizer import Summary
-        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> from tfsum.request import SummaryAnswer
+        >>> summary = SummaryAnswer("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
         >>> figure = plot_sentence_scores(
         ...     Explanation("It rained.", summary, summary, [0], "news/1", "by score")
         ... )

@@ -113,7 +113,7 @@ def test_coverage_offsets_warnings_and_model_are_told(explanation):
     for words in (
         "97.5% of the text was read",
         f"{start:,} to {end:,}",
-        "a <b>warning</b>",
+        "the model read 97.5% of the text: what is beyond its length was cut",
         "lead<b>/1",
         "at most 2 by score",
     ):

@@ -142,11 +142,11 @@ def test_load_gives_a_generator(writer):
     expected = writer.ask("serving_default", text=TEXTS[:1])
     assert str(one) == one.summary == expected["summary"][0].decode() == several[0].summary
     assert one.ended == bool(expected["ended"][0]) and len(one.warnings) == (not one.ended)
-    assert one.ended or "it may lack its end" in one.warnings[0]
+    assert one.ended or one.warnings == [{"code": "unended"}]
     assert one.log_probability == pytest.approx(float(expected["log_probability"][0]), abs=1e-5)
-    assert several[1].summary == "" and several[1].warnings == ["there is no word in the text"]
-    assert several[2].coverage < 1 and "what is beyond its length was cut" in several[2].warnings[0]
-    assert "the model knows 0% of the pieces" in several[3].warnings[0]
+    assert several[1].summary == "" and several[1].warnings == [{"code": "empty"}]
+    assert several[2].coverage < 1 and several[2].warnings[0]["code"] == "long_text"
+    assert several[3].warnings[0] == {"code": "language", "known": 0.0}
     with pytest.raises(Error, match=r"texts\[1\] is NoneType"):
         generate(["a", None])
 

@@ -17,7 +17,6 @@ const WORDS = {
     none: "The model chose no sentence.", no_text: "{0} has no text.",
     unasked: "No word of the question is in the text, so the summary is a general one.",
     nothing: "There is no text yet. Paste one, open a file, or try the example.", keywords: "Keywords",
-    cut: "The answer is as long as this model may answer, and may lack its end.",
     probability: "Log-probability of the answer: {0}", attention: "What each word of the answer looked at",
     alternatives: "What else the model considered at each position", written: "Answer", considered: "Most probable",
     row: "answer", label: "Label", share: "Probability", unreached: "The server cannot be reached.",
@@ -39,7 +38,6 @@ const WORDS = {
     none: "선택된 문장이 없습니다.", no_text: "{0}에 텍스트가 없습니다.",
     unasked: "질문의 단어가 본문에 없어 일반적인 요약을 표시합니다.",
     nothing: "본문이 없습니다. 텍스트를 붙여넣거나 파일을 열거나 예시를 눌러 보세요.", keywords: "키워드",
-    cut: "결과가 이 모델의 최대 길이에 이르러 끝부분이 잘렸을 수 있습니다.",
     probability: "결과의 로그 확률: {0}", attention: "결과의 각 단어가 주목한 곳",
     alternatives: "각 위치에서 모델이 고려한 다른 단어", written: "결과", considered: "확률이 높은 단어",
     row: "결과", label: "레이블", share: "확률", unreached: "서버에 연결할 수 없습니다.",
@@ -47,17 +45,9 @@ const WORDS = {
     kept: "이 브라우저에만 저장됩니다.", forget: "모두 지우기",
   },
 };
-// The server warns in English: how a warning begins, and what it is in Korean.
-const WARNINGS_KO = [
-  [/^only (\d+)%/, "모델이 잘 아는 단어가 {0}%뿐입니다. 다른 언어로 학습한 모델이므로 결과를 신뢰하기 어렵습니다."],
-  [/^the text has hardly any full stop/, "마침표가 거의 없어 접속사와 길이를 기준으로 문장을 나누었습니다."],
-  [/^the model read ([\d.]+)%/, "모델이 본문의 {0}%만 읽었습니다. 윈도보다 긴 문장은 잘렸습니다."],
-  [/^no sentence was chosen/, "선택된 문장이 없습니다."],
-  [/^there is no sentence/, "본문에 문장이 없습니다."],
-];
 const LENGTHS = [0, 20, 30, 40, 60, 80, 100, 150, 200, 300, 500]; // words; 0: as the model chooses
 const KEYWORDS = 8;
-const KNOWN_ENOUGH = 0.6; // as in tfsum.inference.texts
+const KNOWN_AT_ALL = 0.3; // as in tfsum.tasks.bert_classifier.classified
 const LONGEST_COMMAND = 100000; // characters, which a command may have; the text of a longer request is in a file
 const KEPT = { texts: 20, characters: 200000 }; // of the history
 const HISTORY = "tfsum.history", LANGUAGE = "tfsum.language"; // names in the browser's storage
@@ -66,6 +56,7 @@ const PAUSE = 300; // ms, after which the slider rests
 const byId = (id) => document.getElementById(id);
 let language = stored(LANGUAGE) ?? (navigator.language.startsWith("ko") ? "ko" : "en");
 let models = [];
+let sentences = {}; // language -> code of a warning -> its sentence, from the server
 let asking = null; // what ends the request that runs
 let moved = null; // the timer of the slider
 let shown = null; // { text, model, question, answer, every, seconds }: what stands on the page
@@ -139,6 +130,7 @@ async function request(path, body, signal) {
 
 async function loadModels() {
   models = (await request("models")).models;
+  sentences = await request("page/warnings.json");
   const chosen = byId("model").value;
   byId("model").replaceChildren(...models.map((one) => element("option", one.name, { value: one.name })));
   if (models.some((one) => one.name === chosen)) byId("model").value = chosen;
@@ -147,11 +139,13 @@ async function loadModels() {
   if (!models.length) throw new Error(say("models"));
 }
 
-// The request for a text: a path and a body. `POST /summarize` for models that select, TensorFlow Serving's for others.
+// The request for a text: a path and a body. TensorFlow Serving's for classifiers, `POST /summarize` for others.
 function questionOf(text) {
-  if (!isExtractive()) return [`v1/models/${encodeURIComponent(model().name)}:predict`, { inputs: { text: [text] } }];
+  const { name, kind } = model();
+  if (kind === "classifier") return [`v1/models/${encodeURIComponent(name)}:predict`, { inputs: { text: [text] } }];
+  if (!isExtractive()) return ["summarize", { text, model: name }];
   const words = LENGTHS[byId("length").value], query = byId("query").value.trim();
-  return ["summarize", { text, model: model().name, ...(words && { words }), ...(query && { query }), keywords: KEYWORDS }];
+  return ["summarize", { text, model: name, ...(words && { words }), ...(query && { query }), keywords: KEYWORDS }];
 }
 
 function commandOf([path, body]) {
@@ -310,32 +304,29 @@ function attention(text, name) {
   return details;
 }
 
-function warningsOf(outputs) {
-  const found = [];
-  if (outputs.known?.[0] < KNOWN_ENOUGH) found.push(`only ${Math.round(100 * outputs.known[0])}% of the words are known to the ` +
-    "model: it was trained on another language, and the answer means little");
-  if (outputs.coverage?.[0] < 1) found.push(`the model read ${(100 * outputs.coverage[0]).toFixed(1)}% of the text`);
-  return outputs.ended?.[0] === false ? [...found, say("cut")] : found;
+function warningsOf({ known: [known], coverage: [coverage] }) {
+  const found = known < KNOWN_AT_ALL ? [{ code: "language", known }] : [];
+  return coverage < 1 ? [...found, { code: "long_text", coverage }] : found;
 }
 
-function translated(warning) {
-  for (const [pattern, words] of language === "ko" ? WARNINGS_KO : []) {
-    const match = warning.match(pattern);
-    if (match) return fill(words, match.slice(1));
-  }
-  return warning[0].toUpperCase() + warning.slice(1) + (/[.。]$/.test(warning) ? "" : ".");
+// The sentence of a warning, in the language of the page; what it names are shares.
+function sentenceOf({ code, ...shares }) {
+  const filled = Object.entries(shares).reduce(
+    (text, [name, share]) => text.replace(`{${name}}`, `${Math.round(1000 * share) / 10}%`), sentences[language][code]);
+  return `${filled[0].toUpperCase()}${filled.slice(1)}.`;
 }
 
 // The answer of a model that writes or labels.
-function showOther({ text, model, answer: { outputs } }) {
+function showOther({ text, model, answer }) {
   const details = [];
   if (model.kind === "classifier") {
+    const { outputs } = answer;
     byId("answer").textContent = outputs.label[0];
     const rows = outputs.labels[0].map((label, i) => [label, weight(outputs.probability[0][i])]);
     details.push(table(say("label"), [say("label"), say("share")], rows));
   } else {
-    byId("answer").textContent = outputs.summary[0];
-    details.push(element("p", say("probability", outputs.log_probability[0].toFixed(2))));
+    byId("answer").textContent = answer.summary;
+    details.push(element("p", say("probability", answer.log_probability.toFixed(2))));
     if (model.signatures.includes("attend")) details.push(attention(text, model.name));
   }
   byId("keywords").replaceChildren();
@@ -357,7 +348,7 @@ function present() {
   } else {
     showOther(shown);
   }
-  const warnings = (answer.warnings ?? warningsOf(answer.outputs)).map(translated);
+  const warnings = (answer.warnings ?? warningsOf(answer.outputs)).map(sentenceOf);
   if (isUnasked(shown)) warnings.push(say("unasked"));
   byId("warnings").replaceChildren(...warnings.map((warning) => element("li", warning)));
   byId("command").textContent = commandOf(question);

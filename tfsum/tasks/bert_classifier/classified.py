@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from tfsum.answer_warnings import AnswerWarning, warning_of
+
 # share of whole words; half of a summary's `KNOWN_ENOUGH`: labelled texts are short, full of names
 KNOWN_AT_ALL = 0.3
 
@@ -15,7 +17,7 @@ class Classified:
         probability: Probability of that label.
         probabilities: Probability of each label, by name.
         coverage: Share of the text that the model read.
-        warnings: Warnings about this answer.
+        warnings: Warnings about this answer; see `tfsum.answer_warnings.sentence_of`.
 
     Example:
         >>> print(Classified("fire", 0.9, {"fire": 0.9, "none": 0.1}, 1.0, []))
@@ -26,7 +28,7 @@ class Classified:
     probability: float
     probabilities: dict[str, float]
     coverage: float
-    warnings: list[str]
+    warnings: list[AnswerWarning]
 
     def __str__(self) -> str:
         return self.label
@@ -55,16 +57,11 @@ def classified_of(given: dict, written: bool) -> Classified:
     probabilities = dict(zip(names, given["probability"].tolist()))
     label, coverage = given["label"].decode("utf-8"), float(given["coverage"])
     known = float(given["known"])
-    remarks = {
-        "there is no word in the text": not written,
-        f"the model knows {known:.0%} of the words of the text: it seems to be in a language or"
-        " script that the model was not trained on, and the answer means little": (
-            known < KNOWN_AT_ALL
-        ),
-        f"the model read {coverage:.1%} of the text: what is beyond its length was cut": (
-            coverage < 1
-        ),
-    }
-    warnings = [remark for remark, applies in remarks.items() if applies]
-
+    warnings = []
+    if not written:
+        warnings.append(warning_of("empty"))
+    if known < KNOWN_AT_ALL:
+        warnings.append(warning_of("language", known=known))
+    if coverage < 1:
+        warnings.append(warning_of("long_text", coverage=coverage))
     return Classified(label, probabilities[label], probabilities, coverage, warnings)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfsum.tasks.bert_sum_ext.limits import KEYWORDS
+from tfsum.request import MOST_KEYWORDS
 from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.budget import budget_of, most_that_fit
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
@@ -23,7 +23,10 @@ HYPHENATED = r"([\p{L}\d]-)\r?\n[ \t]*"  # a line may end after the hyphen of a 
 
 
 class Options(NamedTuple):
-    """What is asked of the summary of each text, (B,) each; 0 and "" ask nothing."""
+    """What is asked of the summary of each text, (B,) each; 0 and "" ask nothing.
+
+    The inputs that `tfsum.request.INPUTS` lists.
+    """
 
     max_sentences: tf.Tensor  # int32; `AUTOMATIC` for as many as are expected to score best
     max_words: tf.Tensor  # int32
@@ -33,18 +36,6 @@ class Options(NamedTuple):
     query: tf.Tensor  # string
     query_weight: tf.Tensor  # float32, beside what matters in general, from 0 to 1
     block_trigrams: tf.Tensor  # bool
-
-
-TYPES = Options(
-    max_sentences=tf.int32,
-    max_words=tf.int32,
-    max_characters=tf.int32,
-    max_share=tf.float32,
-    min_score=tf.float32,
-    query=tf.string,
-    query_weight=tf.float32,
-    block_trigrams=tf.bool,
-)
 
 
 def choose_sentences(
@@ -138,7 +129,7 @@ def choose_keywords(
 
     Args:
         read: The texts.
-        most: Number of keywords at most, (B,) int32; never more than `KEYWORDS`.
+        most: Number of keywords at most, (B,) int32; never more than `MOST_KEYWORDS`.
         word_piece: The tokenizer.
         known_words: Tells the frequent words of the training corpus, which are no keywords.
 
@@ -152,7 +143,7 @@ def choose_keywords(
     expected = tf.where(
         known_words.are_frequent(pieces), 0.0, _expected(read, texts, words, pieces)
     )
-    found = keywords(read.sentences, texts, words, expected, tf.minimum(most, KEYWORDS))
+    found = keywords(read.sentences, texts, words, expected, tf.minimum(most, MOST_KEYWORDS))
     sentence = tf.gather(tf.pad(read.start, [[0, 1]]), tf.maximum(found.sentence, 0))
     sentence = tf.where(found.sentence < 0, 0, sentence)
     return {

@@ -1,22 +1,27 @@
 """Explains an extractive summary: scores and choice of its sentences, as an HTML page."""
 
 import dataclasses
-from typing import Any, Literal
+from typing import Literal
 
+from tfsum.answer_warnings import sentence_of
 from tfsum.html_page import escape, facts, page
-from tfsum.tasks.bert_sum_ext.summarizer import Summarizer, Summary
+from tfsum.request import Newline, SummaryAnswer, SummaryRequest
+from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 
-def explain_page(
-    summarizer: Summarizer,
-    text: str,
-    title: str,
-    *,
-    sentences: int | Literal["auto"] | None = None,
-    newline: str | None = None,
-) -> str:
-    """The page about the summary of a text; for the arguments see `explain` and `html_report`."""
-    return html_report(explain(text, summarizer, sentences, newline), title)
+def explain_page(summarizer: Summarizer, text: str, title: str, request: SummaryRequest) -> str:
+    """The page about the summary of a text.
+
+    Args:
+        summarizer: Extractive model from `tfsum.load`.
+        text: The text.
+        title: Title of the page.
+        request: What is asked of the text: a number of sentences, the meaning of a new line.
+
+    Raises:
+        Error: `text` is not a str, or the model cannot do what is asked.
+    """
+    return html_report(explain(text, summarizer, request.sentences, request.newline), title)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,14 +37,14 @@ class Explanation:
         rule: How the model selects sentences, in words.
 
     Example:
-        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> summary = SummaryAnswer("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
         >>> Explanation("It rained.", summary, summary, [0], "news/1", "at most 1 by score").chosen
         [0]
     """
 
     text: str
-    every: Summary
-    summary: Summary
+    every: SummaryAnswer
+    summary: SummaryAnswer
     chosen: list[int]
     model: str
     rule: str
@@ -49,7 +54,7 @@ def explain(
     text: str,
     summarizer: Summarizer,
     sentences: int | Literal["auto"] | None = None,
-    newline: str | None = None,
+    newline: Newline | None = None,
 ) -> Explanation:
     """Gets a model's summary of a text and the scores of all sentences.
 
@@ -72,8 +77,8 @@ def explain(
         >>> len(explanation.chosen), len(explanation.every.sentences)
         (1, 2)
     """
-    given: dict[str, Any] = {} if newline is None else {"newline": newline}
-    summary, every = summarizer(text, sentences, **given), summarizer.score(text, **given)
+    summary = summarizer(text, sentences, newline=newline)
+    every = summarizer.score(text, newline)
     place = {end: i for i, (_, end) in enumerate(every.offsets)}  # a dateline is cut at the start
     ranks = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}
     most = sentences or summarizer.description["sentences"]
@@ -104,7 +109,7 @@ def html_report(explanation: Explanation, title: str) -> str:
         HTML, to be stored as UTF-8. Text is escaped: nothing in it becomes markup.
 
     Example:
-        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> summary = SummaryAnswer("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
         >>> html_report(
         ...     Explanation("It rained.", summary, summary, [0], "news/1", "at most 1 by score"),
         ...     "a text",
@@ -124,7 +129,7 @@ def _facts(explanation: Explanation) -> str:
         "chosen": explanation.rule,
         "coverage": f"{summary.coverage:.1%} of the text was read",
     }
-    return facts(rows, summary.warnings)
+    return facts(rows, [*map(sentence_of, summary.warnings)])
 
 
 def _summary(explanation: Explanation) -> str:

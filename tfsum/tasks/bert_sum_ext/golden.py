@@ -3,18 +3,10 @@
 from typing import Any
 
 from tfsum.export.golden import TEXTS, column
+from tfsum.request import INPUTS, Value
 
-EXTRACT = {
-    "text": "string",
-    "max_sentences": "int32",
-    "max_words": "int32",
-    "max_characters": "int32",
-    "max_share": "float",
-    "min_score": "float",
-    "query": "string",
-    "query_weight": "float",
-    "block_trigrams": "bool",
-}
+TYPES = {bool: "bool", int: "int32", float: "float", str: "string"}
+EXTRACT = {"text": "string"} | {entry.name: TYPES[type(entry.nothing)] for entry in INPUTS.values()}
 
 
 def signatures(description: dict) -> dict[str, dict[str, str]]:
@@ -41,19 +33,17 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
     outputs = model.call("summarize", inputs)
     every = model.call("score", {"text": inputs["text"]})
     # every sentence that may be chosen: sentences that are as good as equal could change places
-    nothing = {name: [0] * len(requests) for name, kind in EXTRACT.items() if kind != "string"}
-    within = model.call(
-        "extract",
-        {
-            **nothing,
-            "text": inputs["text"],
-            "query": [b"a bridge"] * len(requests),
-            "block_trigrams": [False] * len(requests),
-        },
-    )
+    asked = extract_inputs(len(requests), query=b"a bridge", query_weight=0.0)
+    within = model.call("extract", {"text": inputs["text"], **asked})
     number = {"max_keywords": inputs["max_sentences"]}
     words = model.call("keywords", {"text": inputs["text"], **number})
     return [_answer(outputs, every, within, words, i) for i in range(len(requests))]
+
+
+def extract_inputs(rows: int, **given: Value | bytes) -> dict[str, list[Value | bytes]]:
+    """The inputs of `extract` but the texts, equal for all rows; what is not given asks nothing."""
+    nothing = {entry.name: entry.nothing for entry in INPUTS.values()}
+    return {name: [value] * rows for name, value in (nothing | given).items()}
 
 
 def _answer(outputs: dict, every: dict, within: dict, words: dict, i: int) -> dict:
@@ -75,14 +65,11 @@ def _answer(outputs: dict, every: dict, within: dict, words: dict, i: int) -> di
 def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
     """The warm-up requests of some texts: (signature, inputs) each."""
     options = {"max_sentences": [3] * len(texts), "block_trigrams": [True] * len(texts)}
-    numbers = {
-        name: [0] * len(texts) for name, kind in EXTRACT.items() if kind in ("int32", "float")
-    }
-    limits = {**numbers, "max_words": [60] * len(texts), "query": [""] * len(texts)}
+    limits = extract_inputs(len(texts), max_words=60, block_trigrams=True)
     return [
         ("serving_default", {"text": texts}),
         ("summarize", {"text": texts, **options}),
-        ("extract", {"text": texts, **limits, "block_trigrams": [True] * len(texts)}),
+        ("extract", {"text": texts, **limits}),
         ("keywords", {"text": texts, "max_keywords": [8] * len(texts)}),
         ("score", {"text": texts}),
     ]

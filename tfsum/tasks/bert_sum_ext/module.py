@@ -14,7 +14,8 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 from tfsum.models import BertSumExt
-from tfsum.tasks.bert_sum_ext.choosing import TYPES, Options, choose_keywords, choose_sentences
+from tfsum.request import INPUTS
+from tfsum.tasks.bert_sum_ext.choosing import Options, choose_keywords, choose_sentences
 from tfsum.tasks.bert_sum_ext.reading import Reader, columns
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
 from tfsum.text.sentence_splitter import SentenceSplitter
@@ -149,22 +150,13 @@ class ExtractiveSummarizer(tf.Module):
         most = tf.minimum(max_sentences, self.max_sentences)
         if self.max_sentences < MOST:
             most = tf.where(most == AUTOMATIC, self.max_sentences, most)
-        any_number, anything = (
-            tf.zeros_like(max_sentences),
-            tf.zeros_like(max_sentences, tf.float32),
-        )
-        options = Options(
-            # 0 is no limit there, and here no sentence
-            max_sentences=tf.where(most == 0, NO_SENTENCE, most),
-            max_words=any_number,
-            max_characters=any_number,
-            max_share=anything,
-            min_score=anything,
-            query=tf.fill(tf.shape(max_sentences), ""),
-            query_weight=anything,
-            block_trigrams=block_trigrams,
-        )
-        outputs = self.extract(text, *options)
+        nothing = {
+            entry.name: tf.fill(tf.shape(max_sentences), entry.nothing) for entry in INPUTS.values()
+        }
+        # 0 is no limit there, and here no sentence
+        most = tf.where(most == 0, NO_SENTENCE, most)
+        options = nothing | {"max_sentences": most, "block_trigrams": block_trigrams}
+        outputs = self.extract(text, *options.values())
         filled = {
             name: columns(outputs[name], self.max_sentences, fill) for name, fill in FILLS.items()
         }
@@ -173,7 +165,10 @@ class ExtractiveSummarizer(tf.Module):
     @tf.function(
         input_signature=[
             TEXT,
-            *(tf.TensorSpec([None], dtype, name=name) for name, dtype in TYPES._asdict().items()),
+            *(
+                tf.TensorSpec([None], tf.constant(entry.nothing).dtype, name=entry.name)
+                for entry in INPUTS.values()
+            ),
         ],
         autograph=False,
     )
@@ -184,14 +179,14 @@ class ExtractiveSummarizer(tf.Module):
         unless no sentence has room: then it is the shortest one. `query_weight`, from 0 to 1,
         is how much the query counts beside what matters in general; "" asks nothing.
         """
-        asked = Options(*options)
-        for name, given in asked._asdict().items():
+        named = {entry.name: given for entry, given in zip(INPUTS.values(), options, strict=True)}
+        for name, given in named.items():
             tf.debugging.assert_equal(
                 tf.shape(given), tf.shape(text), f"{name}: expected one value for each text"
             )
         read = self.reader.read(text)
         by_rouge = self.selection == "expected_rouge"
-        chosen = choose_sentences(read, asked, self.word_piece, self.words, by_rouge)
+        chosen = choose_sentences(read, Options(**named), self.word_piece, self.words, by_rouge)
         return {**chosen, **read.about}
 
     @tf.function(
@@ -200,7 +195,7 @@ class ExtractiveSummarizer(tf.Module):
     )
     def keywords(self, text: tf.Tensor, max_keywords: tf.Tensor) -> dict[str, tf.Tensor]:
         """The words and phrases that carry texts (B,), at most `max_keywords` (B,) of each, and
-        never more than `KEYWORDS`."""
+        never more than `MOST_KEYWORDS`."""
         tf.debugging.assert_equal(
             tf.shape(max_keywords), tf.shape(text), "max_keywords: expected one value for each text"
         )

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
-from tfsum.tasks.bert_sum_ext.limits import DOCUMENT_SEPARATOR
+from tfsum.request import DOCUMENT_SEPARATOR
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
 from tfsum.text.repeat import repeat, rows_and_places

@@ -9,7 +9,8 @@ tf = pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.errors import Error
-from tfsum.tasks.bert_sum_ext.limits import KEYWORDS, MOST_SENTENCES, Limits, extract_inputs
+from tfsum.request import SummaryRequest
+from tfsum.tasks.bert_sum_ext.answering import LARGEST, Defaults, Question
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def test_a_text_with_a_longer_neighbour(summarize):
 def test_the_signature_of_keywords_has_a_limit(summarize):
     inputs = {"text": [b"Rain fell in Paris."], "max_keywords": [2**31 - 1]}
     outputs = summarize._model.call("keywords", inputs)
-    assert outputs["count"].tolist() == [3] and outputs["keyword"].shape == (1, KEYWORDS)
+    assert outputs["count"].tolist() == [3] and outputs["keyword"].shape == (1, 100)
     with pytest.raises(Error, match="texts is a str; expected a sequence"):
         summarize.keywords("Rain fell in Paris.")
 
@@ -107,29 +108,10 @@ def test_what_a_query_is_about(summarize):
     assert len(summarize(text, query="flood").sentences) in (2, 3, 4)  # as many as by default
 
 
-@pytest.mark.parametrize(
-    "limits, message",
-    [
-        ({"words": 0}, "words=0: expected a whole number from 1"),
-        ({"characters": 2.5}, "characters=2.5: expected a whole number from 1"),
-        ({"share": 20}, "share=20: expected a number above 0 and at most 1"),
-        ({"min_score": -0.1}, "min_score=-0.1: expected a number from 0 to 1"),
-        ({"query": "  "}, "query='  ': expected a question or a title"),
-        ({"query_weight": 0.5}, "query_weight: expected a query too"),
-        ({"wordz": 5}, "wordz: expected options among words, characters"),
-        ({"words": True}, "words=True"),
-    ],
-)
-def test_limits_that_cannot_be(summarize, limits, message):
-    with pytest.raises(Error, match=message):
-        summarize("It rained.", **limits)
-
-
-def test_a_number_with_a_limit_may_be_any(summarize):
-    inputs = extract_inputs(Limits(words=9), MOST_SENTENCES, 3)
-    assert (inputs["max_sentences"], inputs["max_words"]) == (MOST_SENTENCES, 9)
-    with pytest.raises(Error, match="sentences=0"):
-        summarize("It rained.", sentences=0, words=9)
+def test_a_number_may_be_any():
+    question = Question(["It rained."], SummaryRequest(sentences=10**12, words=9), Defaults())
+    inputs = question.calls["extract"]
+    assert (inputs["max_sentences"], inputs["max_words"]) == (LARGEST, 9)
 
 
 def test_keywords_are_parts_of_the_text(summarize, article):

@@ -1,0 +1,242 @@
+"""The documents of `tfsum summarize`: read, answered in groups, and their answers written."""
+
+import argparse
+import html
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from tfsum.answer_warnings import sentence_of
+from tfsum.atomic_files import write_atomically
+from tfsum.cli.answer_files import AnswerFiles
+from tfsum.cli.answers import PAGE, Answer, answer_line, highlighted
+from tfsum.cli.parser import printable
+from tfsum.cli.progress import documents_bar, large_text_bar
+from tfsum.errors import DataError, Error
+from tfsum.inputs.document import Document
+from tfsum.inputs.sources import Source, read_source
+from tfsum.request import SummaryAnswer
+
+# Documents that are in memory together, and bytes of them: enough to put those of equal length into
+# one batch, few enough that the first answers come soon.
+DOCUMENTS, CHARACTERS = 128, 1 << 21
+PART = 16  # of these, between two movements of the bar
+
+Summarize = Callable[[list[str]], Sequence[Answer]]
+Result = tuple[Document, Answer, list[str] | None]  # the last: names of documents together
+
+
+class Bar(Protocol):
+    """A progress bar of tqdm."""
+
+    def update(self, n: int = 1) -> object: ...
+
+    def write(self, s: str, file: object = None) -> None: ...
+
+
+def answer_sources(
+    sources: list[Source],
+    arguments: argparse.Namespace,
+    together: bool,
+    summarize: Summarize,
+    files: AnswerFiles | None,
+) -> int:
+    """Prints or writes the answers to all sources.
+
+    Args:
+        sources: Sources of the texts.
+        arguments: Parsed arguments of `tfsum summarize`.
+        together: Whether there is one answer to all texts.
+        summarize: Function from texts to their answers.
+        files: Files of the answers, one for each; None to write them to one place.
+
+    Returns:
+        The exit status: 1 where a document could not be read.
+    """
+    failures: list[str] = []
+    heading = files is None and (len(sources) > 1 or arguments.field is not None)
+    collected: list[str] = []  # what goes to one file, or to one page
+    collects = files is None and (arguments.output is not None or arguments.format == "html")
+
+    with documents_bar(None if arguments.field else len(sources)) as bar:
+        documents = unanswered(sources, arguments, files, failures, bar)
+        if together:
+            results = _together(documents, summarize, bar)
+        else:
+            results = _one_by_one(documents, summarize, bar, in_order=files is None)
+        for document, result, names in results:
+            _note(document, result, bar)
+            answer = _shown(document, result, names, arguments, heading)
+            if files is not None:
+                files.write(document.name, _in_page([answer], document.name, arguments) + "\n")
+            elif collects:
+                collected.append(answer)
+            else:
+                print(answer)
+
+    if collects:
+        title = sources[0].name if len(sources) == 1 else "Summaries"
+        _write(arguments.output, _in_page(collected, title, arguments))
+    if files and files.existing:
+        were = "answer was" if files.existing == 1 else "answers were"
+        print(f"tfsum: {files.existing} {were} in {arguments.output} already", file=sys.stderr)
+    if failures:
+        print(f"tfsum: {len(failures)} could not be summarized:", file=sys.stderr)
+        print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
+    return int(bool(failures))
+
+
+def _note(document: Document, result: Answer, bar: Bar) -> None:
+    """Writes what the reader should know of a document and its answer to standard error."""
+    warnings = [f"warning: {sentence_of(one)}" for one in getattr(result, "warnings", [])]
+    for note in (*document.notes, *warnings):
+        bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
+
+
+def _shown(
+    document: Document,
+    result: Answer,
+    names: list[str] | None,
+    arguments: argparse.Namespace,
+    heading: bool,
+) -> str:
+    """An answer in the format that was asked for."""
+    form = arguments.format
+    if not (arguments.highlight and (form == "html" or _is_terminal(arguments))):
+        return answer_line(result, document.name, form, heading and names is None, names)
+    if not isinstance(result, SummaryAnswer):
+        raise Error(
+            "--highlight: the model writes its answer, which is no part of the text; leave it out"
+        )
+    return highlighted(document.text, result, document.name, form, heading)
+
+
+def _together(documents: Iterator[Document], summarize: Summarize, bar: Bar) -> Iterator[Result]:
+    """The answer to all documents, if there are any."""
+    every = list(documents)
+    if not every:
+        return
+    bar.update(len(every))
+    names = [document.name for document in every]
+    notes = [f"{document.name}: {note}" for document in every for note in document.notes]
+    (answer,) = summarize([document.text for document in every])
+    yield Document(f"{len(every)} texts", "", notes), answer, names
+
+
+def _one_by_one(
+    documents: Iterator[Document], summarize: Summarize, bar: Bar, in_order: bool
+) -> Iterator[Result]:
+    """The answer to each document; in the order of the documents, or as they come."""
+    for group in groups(documents):
+        results: Iterable[tuple[int, Document, Answer]] = answers(group, summarize, bar)
+        if in_order:
+            results = sorted(results, key=lambda row: row[0])
+        yield from ((document, answer, None) for _, document, answer in results)
+
+
+def _is_terminal(arguments: argparse.Namespace) -> bool:
+    return arguments.output is None and sys.stdout.isatty()
+
+
+def _write(path: str | None, content: str) -> None:
+    """Writes all answers to one file, or to standard output."""
+    if path is None:
+        print(content)
+        return
+    try:
+        write_atomically(path, content + "\n")
+    except OSError as error:
+        raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
+
+
+def _in_page(answers: list[str], title: str, arguments: argparse.Namespace) -> str:
+    """Answers one below another, in a page where they are HTML."""
+    body = "\n".join(answers)
+    if arguments.format != "html":
+        return body
+    return PAGE.format(title=html.escape(printable(title)), body=body)
+
+
+def unanswered(
+    sources: list[Source],
+    arguments: argparse.Namespace,
+    files: AnswerFiles | None,
+    failures: list[str],
+    bar: Bar,
+) -> Iterator[Document]:
+    """The documents that have no answer yet.
+
+    Of several sources, those that cannot be read are added to `failures`.
+    """
+    rows = arguments.field is not None
+    names: set[str] = set()
+    for source in sources:
+        try:
+            if not rows and files and files.is_answered(source, source.name):
+                bar.update()
+                continue
+            for document in read_source(source, arguments.field, arguments.encoding, arguments.id):
+                if document.error is not None:
+                    failures.append(str(document.error))
+                elif rows and document.name in names:
+                    failures.append(
+                        f"{document.name}: is the name of a row before it too; name another field"
+                        " by --id"
+                    )
+                elif rows and not document.text.strip():
+                    note = printable(f"tfsum: {document.name}: is empty, skipped")
+                    bar.write(note, file=sys.stderr)
+                elif rows and files and files.is_answered(source, document.name):
+                    pass
+                else:
+                    names.add(document.name)
+                    yield document
+                    continue
+                names.add(document.name)
+                bar.update()
+        except DataError as error:
+            if len(sources) == 1:
+                raise
+            failures.append(str(error))
+            bar.update()
+
+
+def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Groups documents, at most `DOCUMENTS` and about `CHARACTERS` in each.
+
+    Args:
+        documents: Any number of documents.
+
+    Example:
+        >>> documents = [Document("a", "x" * CHARACTERS, []), Document("b", "y", [])]
+        >>> [len(group) for group in groups(iter(documents))]
+        [1, 1]
+    """
+    group: list[Document] = []
+    size = 0
+    for document in documents:
+        group.append(document)
+        size += len(document.text)
+        if len(group) == DOCUMENTS or size >= CHARACTERS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def answers(
+    group: list[Document], summarize: Summarize, bar: Bar
+) -> Iterator[tuple[int, Document, Answer]]:
+    """Index, document and result of each of a group, the shortest first.
+
+    Texts of equal length are in one call; `bar` moves after each call.
+    """
+    order = sorted(range(len(group)), key=lambda i: len(group[i].text))
+    for first in range(0, len(order), PART):
+        indices = order[first : first + PART]
+        texts = [group[i].text for i in indices]
+        with large_text_bar(group[indices[-1]].name, texts, summarize):
+            results = summarize(texts)
+
+        bar.update(len(indices))
+        yield from ((i, group[i], result) for i, result in zip(indices, results))

@@ -1,0 +1,274 @@
+"""What can be asked of a text, and what the answer holds: said here once, for every entrance.
+
+The options of `tfsum summarize`, the arguments of Python, of the client and of Beam, the bodies of
+`POST /summarize` with their OpenAPI schema, the tools of `tfsum mcp` and the inputs of the exported
+graph have their names, types, ranges, defaults and sentences from the fields of `SummaryRequest`.
+A new field is written here, and where the graph acts on it.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, TypedDict
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tfsum.answer_warnings import AnswerWarning
+from tfsum.errors import Error
+from tfsum.option import Option
+from tfsum.settings_errors import mistakes
+
+MOST_KEYWORDS = 100
+QUERY_WEIGHT = 0.7
+DOCUMENT_SEPARATOR = "\x1e"  # between the documents of a text: ASCII's record separator
+
+LENGTH, ABOUT, READING = "Length", "What it is about", "Reading files"
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Newline = Literal["auto", "sentence", "paragraph", "space"]
+Value = bool | int | float | str
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An input of the signature `extract`, into which a field of a request goes.
+
+    Attributes:
+        name: Name of the input.
+        nothing: Value for a field that was not given; its type is that of the input.
+
+    Example:
+        >>> Input("max_words", 0).nothing
+        0
+    """
+
+    name: str
+    nothing: Value
+
+
+class Contract(BaseModel):
+    """Base of what is asked: wrong values are one `tfsum.Error`, the same for every entrance."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def __init__(self, **fields: object) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise Error("; ".join(mistakes(error, type(self)))) from None
+
+    def given(self) -> set[str]:
+        """The names of the fields that differ from their defaults."""
+        return set(self.model_dump(exclude_defaults=True))
+
+
+class SummaryRequest(Contract):
+    """What is asked of a text, or of several.
+
+    Raises:
+        Error: A value is not possible, or two fields do not go together.
+
+    Example:
+        >>> SummaryRequest(words=60).words
+        60
+        >>> SummaryRequest(share=20)
+        Traceback (most recent call last):
+        tfsum.errors.Error: share=20: expected a number above 0 and at most 1
+    """
+
+    sentences: Annotated[
+        Count | Literal["auto"] | None,
+        Option("-n", metavar="N", group=LENGTH),
+        Input("max_sentences", 0),
+    ] = Field(None, description="The most sentences, or auto: two to four, as the model sees fit.")
+    words: Annotated[Count | None, Option(metavar="N", group=LENGTH), Input("max_words", 0)] = (
+        Field(None, description="The most words; as many sentences as there is room for.")
+    )
+    characters: Annotated[
+        Count | None, Option(metavar="N", group=LENGTH), Input("max_characters", 0)
+    ] = Field(None, description="The most characters, with a space between sentences.")
+    share: Annotated[
+        Annotated[float, Field(gt=0, le=1)] | None,
+        Option(metavar="S", group=LENGTH),
+        Input("max_share", 0.0),
+    ] = Field(None, description="The largest share of the text's words, such as 0.2.")
+    min_score: Annotated[
+        Share | None, Option(metavar="S", group=LENGTH), Input("min_score", 0.0)
+    ] = Field(None, description="The lowest score of a sentence, from 0 to 1.")
+    all: Annotated[bool, Option(group=LENGTH)] = Field(
+        False, description="Every sentence with its score, in place of a summary."
+    )
+    query: Annotated[
+        Annotated[str, Field(pattern=r"\S")] | None,
+        Option(metavar="TEXT", group=ABOUT),
+        Input("query", ""),
+    ] = Field(None, description="A question or a title that the sentences are to be about.")
+    query_weight: Annotated[
+        Share | None, Option(metavar="S", group=ABOUT), Input("query_weight", QUERY_WEIGHT)
+    ] = Field(
+        None,
+        description=f"How much the query counts, from 0 to 1; {QUERY_WEIGHT} where it is left out.",
+    )
+    keywords: Annotated[
+        Annotated[int, Field(ge=1, le=MOST_KEYWORDS)] | None, Option(metavar="N", group=ABOUT)
+    ] = Field(None, description="The number of words and phrases that say most of the text.")
+    together: Annotated[bool, Option(group=ABOUT)] = Field(
+        False, description="One summary of several texts, which says a thing once."
+    )
+    block_trigrams: Annotated[bool | None, Option(hidden=True), Input("block_trigrams", False)] = (
+        Field(None, description="Whether to skip a sentence that repeats three words in a row.")
+    )
+    newline: Annotated[Newline | None, Option(group=READING)] = Field(
+        None, description="What a new line is: the end of a sentence, of a paragraph, a space."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "SummaryRequest":
+        if self.all and (limits := [*self.given() & {*INPUTS, "together"}]):
+            raise ValueError(
+                f"all: every sentence has no {', '.join(sorted(limits))}; leave it out"
+            )
+        if self.together and self.keywords:
+            raise ValueError("keywords: are those of one text; leave out keywords or together")
+        if self.query is None and self.query_weight is not None:
+            raise ValueError("query_weight: weighs a query; give query too, or leave it out")
+        return self
+
+
+# Field of a request -> the input of the graph that it goes into.
+INPUTS: Mapping[str, Input] = {
+    name: entry
+    for name, field in SummaryRequest.model_fields.items()
+    for entry in field.metadata
+    if isinstance(entry, Input)
+}
+
+
+class SummaryOptions(TypedDict, total=False):
+    """The fields of a `SummaryRequest` as keyword arguments, for type checkers."""
+
+    words: int
+    characters: int
+    share: float
+    min_score: float
+    all: bool
+    query: str
+    query_weight: float
+    keywords: int
+    together: bool
+    block_trigrams: bool | None
+    newline: Newline | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Keyword:
+    """A word or phrase that carries a text.
+
+    Attributes:
+        text: Phrase, as it first stands in the text.
+        start: Position of its first character in the text.
+        end: Position after its last character.
+        score: Number of times that the summary can be expected to hold its words.
+
+    Example:
+        >>> print(Keyword("Anna Holt", 4, 13, 0.5))
+        Anna Holt
+    """
+
+    text: str
+    start: int
+    end: int
+    score: float
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclasses.dataclass(frozen=True)
+class SummaryAnswer:
+    """The answer to one text, or to several together.
+
+    Attributes:
+        summary: Chosen sentences, joined by a space.
+        sentences: Chosen sentences in the order of the text.
+        scores: Score of each sentence, between 0 and 1.
+        offsets: (start, end) of each sentence in the text, in characters: `text[start:end]` is the
+            sentence.
+        coverage: Share of the text's non-space bytes that the model read.
+        warnings: Warnings for the reader of the answer; see `tfsum.answer_warnings.sentence_of`.
+        newline: Meaning given to new lines: "sentence", its end; "paragraph", part of one
+            (hard-wrapped text); or "space".
+        documents: Number of each sentence's document, from 0, in a summary of several; its offsets
+            are in that one. None for a summary of one.
+        keywords: Words and phrases that say most, the best first; None where none were asked for.
+
+    Example:
+        >>> print(SummaryAnswer("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, []))
+        It rained.
+    """
+
+    summary: str
+    sentences: list[str]
+    scores: list[float]
+    offsets: list[tuple[int, int]]
+    coverage: float
+    warnings: list[AnswerWarning]
+    newline: str = "sentence"
+    documents: list[int] | None = None
+    keywords: list[Keyword] | None = None
+
+    def __str__(self) -> str:
+        return self.summary
+
+    def record(self) -> dict[str, object]:
+        """The answer for programs: an `AnswerRecord` as JSON has it.
+
+        Example:
+            >>> answer = SummaryAnswer("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+            >>> answer.record()["sentences"]
+            [{'text': 'It rained.', 'start': 0, 'end': 10, 'score': 0.9}]
+        """
+        documents: Iterable[int | None] = self.documents or itertools.repeat(None)
+        rows = zip(self.sentences, self.offsets, self.scores, documents)
+        keywords = None
+        if self.keywords is not None:
+            keywords = [
+                Place(text=word.text, start=word.start, end=word.end, score=round(word.score, 6))
+                for word in self.keywords
+            ]
+        record = AnswerRecord(
+            summary=self.summary,
+            sentences=[
+                Place(text=text, start=start, end=end, score=round(score, 6), document=document)
+                for text, (start, end), score, document in rows
+            ],
+            coverage=self.coverage,
+            warnings=self.warnings,
+            newline=self.newline,
+            keywords=keywords,
+        )
+        return record.model_dump(exclude_none=True)
+
+
+Summary = SummaryAnswer
+
+
+class Place(BaseModel):
+    """A sentence or a keyword of an answer."""
+
+    text: str = Field(description="The sentence, or the word or phrase.")
+    start: int = Field(description="Position of its first character in its text.")
+    end: int = Field(description="Position after its last character.")
+    score: float = Field(description="Its score.")
+    document: int | None = Field(None, description="Number of its text, of several together.")
+
+
+class AnswerRecord(BaseModel):
+    """A `SummaryAnswer` as `POST /summarize` and the tools of `tfsum mcp` give it."""
+
+    summary: str = Field(description="The chosen sentences, joined by a space.")
+    sentences: list[Place] = Field(description="The chosen sentences, in the order of the text.")
+    coverage: float = Field(description="Share of the text that the model read.")
+    warnings: list[AnswerWarning] = Field(description="What a reader should know, by code.")
+    newline: str = Field(description="What a new line was taken for.")
+    keywords: list[Place] | None = Field(None, description="The keywords, the best first.")

@@ -1,0 +1,284 @@
+"""From a request to the signatures of an extractive model, and from their outputs to the answers;
+needs no TensorFlow, as in a client."""
+
+import bisect
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfsum.answer_warnings import AnswerWarning, warning_of
+from tfsum.errors import Error
+from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes, check_texts
+from tfsum.request import DOCUMENT_SEPARATOR, INPUTS, Keyword, SummaryAnswer, SummaryRequest, Value
+from tfsum.text.newlines import one_line, rewrite_newlines
+
+LARGEST = (1 << 31) - 1
+FEW = 0.45  # of the share of frequent words that the training corpus has
+WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
+
+Row = Mapping[str, np.ndarray]  # output of a signature -> its value for one text
+
+
+@dataclasses.dataclass(frozen=True)
+class Defaults:
+    """What an export does where a request leaves it open.
+
+    Attributes:
+        sentences: The most sentences of a summary, or "auto".
+        automatic: Value of the input `max_sentences` for "auto"; None where the model was not
+            exported to choose the number.
+        block_trigrams: Whether a sentence that repeats a word trigram is skipped.
+        newline: Meaning of a new line.
+        frequent: Share of frequent words in the training corpus; 0 where it is not known.
+
+    Example:
+        >>> Defaults().sentences
+        3
+    """
+
+    sentences: int | str = 3
+    automatic: int | None = None
+    block_trigrams: bool = False
+    newline: str = "sentence"
+    frequent: float = 0.0
+
+
+def defaults_of(description: Mapping[str, Any]) -> Defaults:
+    """The defaults of an export.
+
+    Args:
+        description: Content of its assets.extra/tfsum.json.
+
+    Example:
+        >>> text = {"newline": "auto"}
+        >>> defaults_of({"sentences": 3, "block_trigrams": True, "text": text}).newline
+        'auto'
+    """
+    return Defaults(
+        sentences=description["sentences"],
+        automatic=description.get("automatic"),
+        block_trigrams=bool(description["block_trigrams"]),
+        newline=description["text"]["newline"],
+        frequent=description.get("frequent", {}).get("share", 0.0),
+    )
+
+
+class Question:
+    """A request about texts, as calls of a model's signatures.
+
+    Args:
+        texts: The texts.
+        request: What is asked of each of them, or of all together.
+        defaults: What the export does where the request leaves it open; None where a server does
+            not say it: a request that gives no limit is then answered by the export's default
+            signature.
+
+    Attributes:
+        encoded: The input `text` of every call, in UTF-8.
+        calls: Signature -> its other inputs, each a value for all texts.
+
+    Raises:
+        Error: An element is not a str, or the export cannot do what is asked.
+
+    Example:
+        >>> question = Question(["It rained."], SummaryRequest(all=True, keywords=2), Defaults())
+        >>> question.calls
+        {'score': {}, 'keywords': {'max_keywords': 2}}
+    """
+
+    def __init__(
+        self, texts: Sequence[str], request: SummaryRequest, defaults: Defaults | None
+    ) -> None:
+        self._given = check_texts(texts)
+        self._request, self._defaults = request, defaults or Defaults()
+        self._texts = self._given
+        if request.together:
+            whole = (text.replace(DOCUMENT_SEPARATOR, " ") for text in self._given)
+            self._texts = [DOCUMENT_SEPARATOR.join(whole)]
+
+        self.encoded = [as_bytes(text) for text in self._texts]
+        self._newlines: list[str] | None = None
+        exported = self._defaults.newline
+        if request.newline is not None and request.newline != exported:
+            self.encoded, self._newlines = rewrite_newlines(self.encoded, request.newline, exported)
+
+        self.calls: dict[str, dict[str, Value]]
+        if request.all:
+            self.calls = {"score": {}}
+        elif defaults is None and not request.given() & set(INPUTS):
+            self.calls = {"serving_default": {}}
+        else:
+            self.calls = {"extract": self._inputs()}
+        if request.keywords is not None:
+            self.calls["keywords"] = {"max_keywords": request.keywords}
+
+    def answers(self, outputs: Mapping[str, Sequence[Row]]) -> list[SummaryAnswer]:
+        """The answers to the texts; one answer to texts together.
+
+        Args:
+            outputs: Signature of `calls` -> the outputs of each text.
+        """
+        (signature, *_) = self.calls
+        answers = [self._answer(i, row) for i, row in enumerate(outputs[signature])]
+        if "keywords" in outputs:
+            answers = [
+                dataclasses.replace(answer, keywords=keywords_of(text, row))
+                for answer, text, row in zip(answers, self._texts, outputs["keywords"])
+            ]
+        if self._request.together:
+            answers = [with_documents(answer, self._given) for answer in answers]
+        return answers
+
+    def _inputs(self) -> dict[str, Value]:
+        """The inputs of the signature `extract`."""
+        request, defaults = self._request, self._defaults
+        given = {name: getattr(request, name) for name in INPUTS}
+        if given["sentences"] is None and not self._has_limit():
+            given["sentences"] = defaults.sentences
+        if given["sentences"] == "auto":
+            if defaults.automatic is None:
+                raise Error(
+                    "sentences='auto': this model was not exported to choose the number; give a"
+                    " number, or export the model again with selection='expected_rouge'"
+                )
+            given["sentences"] = defaults.automatic
+        if given["block_trigrams"] is None:
+            given["block_trigrams"] = request.together or defaults.block_trigrams
+
+        inputs: dict[str, Value] = {}
+        for name, entry in INPUTS.items():
+            value = entry.nothing if given[name] is None else type(entry.nothing)(given[name])
+            # as good as no limit, and int32
+            inputs[entry.name] = min(value, LARGEST) if type(value) is int else value
+        return inputs
+
+    def _has_limit(self) -> bool:
+        """Whether there is a limit, within which there are as many sentences as have room."""
+        request = self._request
+        limits = (request.words, request.characters, request.share, request.min_score)
+        return any(limit is not None for limit in limits)
+
+    def _answer(self, number: int, row: Row) -> SummaryAnswer:
+        """The answer to a text from the outputs of its row."""
+        newline = self._defaults.newline
+        if self._newlines is not None:
+            newline = self._newlines[number]
+        elif "newline" in row:  # an export that decides itself says what it took a new line for
+            newline = bytes(row["newline"]).decode()
+
+        text = self._texts[number]
+        offsets = _places(text, row)
+        sentences = [text[start:end] for start, end in offsets]
+        return SummaryAnswer(
+            _in_a_row(sentences, newline),
+            sentences,
+            row["score"][: len(offsets)].tolist(),
+            offsets,
+            float(row["coverage"]),
+            _warnings(text, row, self._defaults.frequent),
+            newline,
+        )
+
+
+def answer_question(
+    question: Question, ask: Callable[[str, list[bytes], dict[str, Value]], Sequence[Row]]
+) -> list[SummaryAnswer]:
+    """Asks a model all that a question needs, one signature after another.
+
+    Args:
+        question: The question.
+        ask: Function from a signature, texts and other inputs to the outputs of each text.
+    """
+    return question.answers(
+        {name: ask(name, question.encoded, inputs) for name, inputs in question.calls.items()}
+    )
+
+
+def keywords_of(text: str, row: Row) -> list[Keyword]:
+    """The keywords of a text from the outputs of its row of the signature `keywords`.
+
+    Args:
+        text: The text.
+        row: Name of an output -> its value for this text.
+
+    Example:
+        >>> row = {"count": 1, "start": np.array([3]), "end": np.array([9])}
+        >>> keywords_of("It rained.", {**row, "score": np.array([0.5])})
+        [Keyword(text='rained', start=3, end=9, score=0.5)]
+    """
+    return [
+        Keyword(text[start:end], start, end, score)
+        for (start, end), score in zip(_places(text, row), row["score"].tolist())
+    ]
+
+
+def with_documents(answer: SummaryAnswer, texts: Sequence[str]) -> SummaryAnswer:
+    """The answer to joined texts with offsets in each of them, and no sentence twice.
+
+    The model leaves out what repeats three words; of shorter sentences, which have no three, the
+    first is kept here.
+
+    Args:
+        answer: Answer to the joined text.
+        texts: The texts.
+
+    Example:
+        >>> answer = SummaryAnswer("It rained.", ["It rained."], [0.9], [(4, 14)], 1.0, [])
+        >>> found = with_documents(answer, ["No.", "It rained."])
+        >>> found.documents, found.offsets
+        ([1], [(0, 10)])
+    """
+    begins = [0, *itertools.accumulate(len(text) + 1 for text in texts)][:-1]
+    kept = [i for i, one in enumerate(answer.sentences) if one not in answer.sentences[:i]]
+    sentences = [answer.sentences[i] for i in kept]
+    places = [answer.offsets[i] for i in kept]
+    documents = [bisect.bisect_right(begins, start) - 1 for start, _ in places]
+    offsets = [(start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, places)]
+    return dataclasses.replace(
+        answer,
+        summary=_in_a_row(sentences, answer.newline),
+        sentences=sentences,
+        scores=[answer.scores[i] for i in kept],
+        documents=documents,
+        offsets=offsets,
+    )
+
+
+def _places(text: str, row: Row) -> list[tuple[int, int]]:
+    """The offsets of a row in characters; those of the graph are bytes."""
+    data, count = as_bytes(text), int(row["count"])
+
+    def characters(offset: int) -> int:
+        return len(data[:offset].decode("utf-8"))
+
+    ends = zip(row["start"][:count].tolist(), row["end"][:count].tolist())
+    return [(characters(start), characters(end)) for start, end in ends]
+
+
+def _in_a_row(sentences: Sequence[str], newline: str) -> str:
+    """The sentences with a space between them, each in one line."""
+    if newline != "sentence":
+        sentences = [one_line(sentence) for sentence in sentences]
+    return " ".join(sentences)
+
+
+def _warnings(text: str, row: Row, expected: float) -> list[AnswerWarning]:
+    """What the reader of an answer should know; `expected` is the share of frequent words in the
+    training corpus."""
+    coverage, known = float(row["coverage"]), float(row["known"])
+    frequent = float(row.get("frequent", 1.0))
+    warnings = []
+    if not row["count"]:
+        warnings.append(warning_of("none" if text.strip() else "empty"))
+    if frequent < FEW * expected and len(text.split()) >= WORDS_TO_JUDGE:
+        warnings.append(warning_of("words", frequent=frequent, expected=expected))
+    elif known < KNOWN_ENOUGH:
+        warnings.append(warning_of("language", known=known))
+    if row.get("unpunctuated", False):
+        warnings.append(warning_of("unpunctuated"))
+    if coverage < 1:
+        warnings.append(warning_of("long_sentences", coverage=coverage))
+    return warnings
