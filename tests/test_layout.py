@@ -13,7 +13,8 @@ TESTS = ROOT / "tests"
 
 # Test files that are named after a property in place of a module.
 PROPERTIES = {
-    "benchmarks/test_aims.py": "the exit status of benchmarks",
+    "benchmarks/test_commands.py": "commands of benchmarks in pages",
+    "cli/test_kinds_of_files.py": "files of every kind",
     "cli/test_streams.py": "standard streams that are closed, full or interrupted",
     "conversion/test_damaged_checkpoints.py": "every damage of a file is one error",
     "decoding/test_graph.py": "strategies in a graph, traced once",

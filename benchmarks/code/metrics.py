@@ -24,6 +24,7 @@ import dataclasses
 import io
 import pathlib
 import re
+import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 
@@ -53,9 +54,11 @@ class Source:
 
 
 def read(folder: pathlib.Path) -> list[Source]:
-    """The Python files of a folder and its subfolders, sorted by path."""
+    """The Python files of a folder and its subfolders, sorted by path; not those of hidden ones."""
     sources = []
     for path in sorted(folder.rglob("*.py")):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
         text = path.read_text(encoding="utf-8")
         nodes = list(ast.walk(ast.parse(text)))
         sources.append(Source(path.relative_to(folder), text.splitlines(), nodes))
@@ -180,26 +183,23 @@ def change(before: list[Source], after: list[Source]) -> str:
     return f"{old:,} -> {new:,} statements ({new - old:+,})"
 
 
-def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks code",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folders", metavar="FOLDER", nargs="*", type=pathlib.Path)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folders", nargs="*", type=pathlib.Path, default=[pathlib.Path()])
     parser.add_argument(
         "--before",
         metavar="FOLDER",
         type=pathlib.Path,
         help="an earlier state of the first: also print how many statements came and went",
     )
-    arguments = parser.parse_args(argv)
-    trees = arguments.folders or [pathlib.Path()]
+
+
+def run(options: argparse.Namespace) -> None:
+    trees = options.folders
     files = {folder: read(folder) for tree in trees for folder in folders_of(tree)}
     if empty := [str(folder) for folder, sources in files.items() if not sources]:
-        parser.error(f"{', '.join(empty)}: holds no Python file")
+        sys.exit(f"{', '.join(empty)}: holds no Python file")
     print(results.table({str(folder): measure(sources) for folder, sources in files.items()}))
 
-    for folder in folders_of(trees[0]) if arguments.before else ():
-        before = arguments.before / folder.relative_to(trees[0])
+    for folder in folders_of(trees[0]) if options.before else ():
+        before = options.before / folder.relative_to(trees[0])
         print(f"{folder}: {change(read(before), files[folder])}")

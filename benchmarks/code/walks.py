@@ -28,10 +28,9 @@ from types import FrameType
 
 import tfsum
 from benchmarks import results
+from benchmarks.corpora import ARTICLE, ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(tfsum.__file__).parent
-ARTICLE = ROOT / "examples" / "article.txt"
 
 Walk = dict[str, set[tuple[str, int]]]  # file of tfsum/ -> the places of its lines that ran
 
@@ -133,16 +132,13 @@ def row(walk: Walk) -> dict[str, str]:
 WALKS = {"summarize": summarize, "request": request, "train": train}
 
 
-def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks walks",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("walks", metavar="WALK", nargs="*", help=f"{', '.join(WALKS)}; all")
     parser.add_argument("--files", action="store_true", help="also list the files of each walk")
-    arguments = parser.parse_args(argv)
-    walked = {name: WALKS[name]() for name in arguments.walks or WALKS}
+
+
+def run(options: argparse.Namespace) -> None:
+    walked = {name: WALKS[name]() for name in options.walks or WALKS}
     print(results.table({name: row(walk) for name, walk in walked.items()}))
-    for name, walk in walked.items() if arguments.files else ():
+    for name, walk in walked.items() if options.files else ():
         print(f"\n{name}\n" + "\n".join(f"  {file}: {len(walk[file])}" for file in walk))

@@ -32,16 +32,6 @@ def test_every_command_is_one_that_tfsum_understands(page):
         assert callable(parse(words).run)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
-def test_every_option_of_the_benchmark_is_there(page):
-    code = (ROOT / "benchmarks" / "beam.py").read_text(encoding="utf-8")
-    for line in "".join(blocks(page, "bash")).splitlines():
-        if line.startswith("python benchmarks/beam.py"):
-            assert f"\ndef {line.split()[2]}(" in code
-            for option in re.findall(r"--[\w-]+", line):
-                assert f'"{option}"' in code, option
-
-
 def test_every_option_of_beam_is_there():
     options = pytest.importorskip(
         "apache_beam.options.pipeline_options", reason="needs apache-beam"

@@ -1,8 +1,7 @@
 """google-research/bert: every output, loss and gradient of its tiny model, and five steps of its
 optimizer.
 
-What is compared, and how far it may differ, stands in benchmarks/agreement_google.py, which prints
-it as a table too.
+What is compared, and how far it may differ, is in tests/fixtures/agreement_google.py.
 """
 
 import json

@@ -45,7 +45,7 @@ def run(*arguments, **environment):
 @pytest.mark.slow  # a minute and a half of compiling; .ci/run runs it
 @needs_jax
 def test_jax_gives_the_answers_of_tensorflow():
-    done = run(str(ROOT / "benchmarks" / "backends.py"))
+    done = run(str(pathlib.Path(__file__).with_name("compare_backends.py")))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].endswith("0 differ (floats: tolerance 1e-05)")
 

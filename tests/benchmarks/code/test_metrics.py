@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from benchmarks.__main__ import main
 from benchmarks.code import metrics
 
 FILES = {
@@ -97,8 +98,8 @@ def test_two_checkouts_and_no_tensorflow(folder, tmp_path):
         (tmp_path / name / "benchmarks" / "run.py").write_text("x = 1\n")
     (tmp_path / "after" / "tfsum" / "more.py").write_text("x = 1\ny = 2\n")
 
-    alone = "import sys; sys.modules['tensorflow'] = None; from benchmarks.code import metrics; "
-    call = f"metrics.main(['{tmp_path}/after', '--before', '{tmp_path}/before'])"
+    alone = "import sys; sys.modules['tensorflow'] = None; from benchmarks.__main__ import main; "
+    call = f"main(['code', '{tmp_path}/after', '--before', '{tmp_path}/before'])"
     root = metrics.__file__.rpartition("/benchmarks/")[0]
     done = subprocess.run(
         [sys.executable, "-c", alone + call], capture_output=True, text=True, check=True, cwd=root
@@ -111,7 +112,6 @@ def test_two_checkouts_and_no_tensorflow(folder, tmp_path):
     ]
 
 
-def test_a_folder_without_python_is_refused(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        metrics.main([str(tmp_path)])
-    assert "holds no Python file" in capsys.readouterr().err
+def test_a_folder_without_python_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="holds no Python file"):
+        main(["code", str(tmp_path)])

@@ -1,0 +1,1 @@
+"""Whether two versions of tfsum give the same."""

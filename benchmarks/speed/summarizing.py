@@ -1,0 +1,250 @@
+"""The figures of speed of one or more exports and of other programs, in turns in one run: size of
+the graph, seconds from start, milliseconds of the encoder and of documents, documents a second.
+
+    python -m benchmarks summarizing
+    python -m benchmarks summarizing saved_models/bert_sum_ext_news_en/2 served/news/1 \\
+        --rivals lexrank openvino-int8 --corpus ../shared/data/news/validation.jsonl.gz
+
+Prints tables in Markdown: medians of the rounds, the least in parentheses, and the ratio to the
+first row (or to `import tensorflow`). `--quick` takes one round of everything and ten documents.
+With a corpus also the documents a second, and the share of the sentences that are those of the
+first row. The others (summarizing_rivals.py) run in an environment of their own, which is made from
+requirements/rivals.txt the first time; `--rivals` without names leaves them out. Run it when
+nothing else runs; the load is printed.
+"""
+
+import argparse
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks import corpora, results
+from benchmarks.other_interpreter import OtherInterpreter, environment
+from benchmarks.serving.server import TFSUM, Serving
+from tfsum.inference.allowed_operations import read_graphs
+from tfsum.inference.c_session import CSession
+from tfsum.inference.compute import computed_in
+from tfsum.inference.saved_model import read_description
+from tfsum.inference.shipped import shipped_model
+
+SHAPES = ((1, 128), (1, 512), (8, 512))
+KILOBYTES = (1, 5, 20)
+SENTENCE = 25  # tokens of a sentence of the random windows
+BATCH = 32
+RIVALS = (
+    "transformers",
+    "transformers-bfloat16",
+    "onnxruntime",
+    "onnxruntime-int8",
+    "openvino",
+    "openvino-bfloat16",
+    "openvino-int8",
+    "lexrank",
+    "textrank",
+)
+PRODUCT = (4096, 384, 1536)  # by which the speed of products is measured
+
+
+def name_of(export: pathlib.Path) -> str:
+    return "/".join(export.parts[-2:])
+
+
+def graph_row(export: pathlib.Path) -> results.Row:
+    """Nodes, functions and bytes of an export."""
+    (graph,) = read_graphs(export)
+    functions = graph.graph_def.library.function
+    nodes = len(graph.graph_def.node) + sum(len(function.node_def) for function in functions)
+    size = (export / "saved_model.pb").stat().st_size
+    return {
+        "nodes": f"{nodes:,}",
+        "functions": str(len(functions)),
+        "bytes of saved_model.pb": f"{size:,}",
+    }
+
+
+def seconds_of(*command: str) -> float:
+    """The seconds of a process."""
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return results.seconds(lambda: subprocess.run(command, check=True, **silent))
+
+
+def seconds_until_ready(export: pathlib.Path) -> float:
+    """The seconds from the start of `tfsum serve` until it answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "model").mkdir()
+        pathlib.Path(folder, "model", "1").symlink_to(export.resolve())
+        with Serving(pathlib.Path(folder), "--no-access-log") as server:
+            return server.seconds
+
+
+def start_calls(exports: list[pathlib.Path]) -> dict[str, Callable[[], float]]:
+    """What a person waits for, `import tensorflow` first."""
+    importing = (sys.executable, "-c", "import tensorflow")
+    calls = {
+        "import tensorflow": functools.partial(seconds_of, *importing),
+        "tfsum --help": functools.partial(seconds_of, *TFSUM, "--help"),
+    }
+    for export in exports:
+        words = ("summarize", "--model", str(export), str(corpora.ARTICLE))
+        calls[f"tfsum summarize, {name_of(export)}"] = functools.partial(seconds_of, *TFSUM, *words)
+        calls[f"tfsum serve, {name_of(export)}"] = functools.partial(seconds_until_ready, export)
+    return calls
+
+
+def windows(rows: int, length: int) -> dict[str, np.ndarray]:
+    """Windows without padding, of random tokens."""
+    ids = np.random.default_rng(0).integers(5, 60, (rows, length))
+    places = np.arange(length)
+    return {
+        "token_ids": ids,
+        "segment_ids": np.tile(places // SENTENCE % 2, (rows, 1)),
+        "sentence_starts": np.tile(places[::SENTENCE], (rows, 1)),
+    }
+
+
+def open_rivals(names: list[str], export: pathlib.Path) -> dict[str, OtherInterpreter]:
+    """The others, each in a process, with a model of the sizes of an export."""
+    task = {
+        "threads": os.cpu_count(),
+        "config": read_description(export)["config"],
+        "vocabulary": str((export / "assets" / "vocab.txt").resolve()),
+        "text": corpora.article(max(KILOBYTES)),
+    }
+    python = environment("rivals") if names else ""
+    rivals = {
+        name: OtherInterpreter(python, "speed.summarizing_rivals", {**task, "who": name})
+        for name in names
+    }
+    for rival in rivals.values():
+        print("; ".join(f"{key} {value}" for key, value in rival.facts.items()), flush=True)
+    return rivals
+
+
+def questions() -> dict[str, tuple[str, dict, dict]]:
+    """Column -> signature and inputs of ours, and the question to the others."""
+    asked: dict[str, tuple[str, dict, dict]] = {}
+    for shape in SHAPES:
+        asked["{} x {}".format(*shape)] = ("score_ids", windows(*shape), {"windows": shape})
+    for size in KILOBYTES:
+        text = corpora.article(size)
+        given = {"text": [text.encode()]}
+        asked[f"{size} kB"] = ("serving_default", given, {"characters": len(text)})
+    return asked
+
+
+def model_rows(
+    sessions: dict[str, CSession], rivals: dict[str, OtherInterpreter], rounds: int
+) -> dict[str, results.Row]:
+    """Milliseconds of the encoder and of documents by each session and each of the others."""
+    rows: dict[str, results.Row] = {name: {} for name in (*sessions, *rivals)}
+
+    def ours(session: CSession, signature: str, given: dict) -> float:
+        return results.seconds(lambda: session.call(signature, given))
+
+    def theirs(rival: OtherInterpreter, question: dict) -> float:
+        return rival.ask(**question)["seconds"]
+
+    for column, (signature, given, question) in questions().items():
+        calls = {name: functools.partial(ours, s, signature, given) for name, s in sessions.items()}
+        for name, rival in rivals.items():
+            if rival.facts["encoder"] or "characters" in question:
+                calls[name] = functools.partial(theirs, rival, question)
+        for call in calls.values():
+            call()  # compiles for the shapes
+
+        taken = results.in_turns(calls, rounds)
+        for name, cell in results.beside_first(taken, scale=1000).items():
+            rows[name][column] = cell
+    return rows
+
+
+def product_speed(dtype: str) -> float:
+    """The operations a second of one large product."""
+    import tensorflow as tf
+
+    rows, columns, inner = PRODUCT
+    a, b = tf.ones([rows, columns], dtype), tf.ones([columns, inner], dtype)
+    product = tf.function(tf.matmul)
+    product(a, b)
+    taken = [results.seconds(lambda: product(a, b).numpy()) for _ in range(20)]
+    return 2 * rows * columns * inner / min(taken)
+
+
+def floor_rows(config: dict) -> dict[str, results.Row]:
+    """Milliseconds that the products of the encoder take at the speed of one large product."""
+    layers, width = config["num_hidden_layers"], config["hidden_size"]
+    weights = 2 * layers * width * (4 * width + 2 * config["intermediate_size"])  # a token
+    rows = {}
+    for dtype in ("float32", "bfloat16"):
+        speed = product_speed(dtype)
+        rows[f"floor, {dtype}, {speed / 1e9:.0f} GF/s"] = {
+            f"{b} x {t}": f"{1000 * b * t * (weights + 4 * layers * t * width) / speed:.1f}"
+            for b, t in SHAPES
+        }
+    return rows
+
+
+def corpus_rows(
+    sessions: dict[str, CSession], corpus: pathlib.Path, documents: int
+) -> dict[str, results.Row]:
+    """Documents a second in batches by length, and the share of the first row's sentences."""
+    texts = sorted((row["text"].encode() for row in corpora.read(corpus, documents)), key=len)
+    chosen: dict[str, set] = {}
+    rows = {}
+    for name, session in sessions.items():
+        begin, chosen[name] = time.perf_counter(), set()
+        for at in range(0, len(texts), BATCH):
+            found = session.call("serving_default", {"text": texts[at : at + BATCH]})
+            chosen[name] |= {
+                (place, int(start))
+                for place, starts in enumerate(found["start"], at)
+                for start in starts
+                if start >= 0
+            }
+        rate = len(texts) / (time.perf_counter() - begin)
+        first = next(iter(chosen.values()))
+        same = len(first & chosen[name]) / len(first)
+        rows[name] = {"documents a second": f"{rate:.1f}", "sentences of the first": f"{same:.2%}"}
+    return rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("exports", nargs="*", type=pathlib.Path, default=[shipped_model()])
+    parser.add_argument("--compute", nargs="+", default=["float32", computed_in("auto")])
+    parser.add_argument("--rivals", nargs="*", choices=RIVALS, default=RIVALS)
+    parser.add_argument("--corpus", type=pathlib.Path)
+    parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--quick", action="store_true")
+
+
+def run(options: argparse.Namespace) -> None:
+    names = [name_of(export) for export in options.exports]
+    if len({*names}) < len(names):
+        sys.exit(f"two exports have one name ({', '.join(names)}); name their folders apart")
+    rounds, more_rounds, documents = (1, 1, 10) if options.quick else (5, 9, options.documents)
+
+    print(results.machine())
+    results.show({name_of(export): graph_row(export) for export in options.exports})
+    taken = results.in_turns(start_calls(options.exports), rounds)
+    started = results.beside_first(taken, digits=2)
+    results.show({name: {"seconds from start": cell} for name, cell in started.items()})
+
+    sessions = {
+        f"{name_of(export)}, {compute}": CSession(export, read_description(export), compute)
+        for export in options.exports
+        for compute in dict.fromkeys(options.compute)
+    }
+    rivals = open_rivals(options.rivals, options.exports[0])
+    rows = model_rows(sessions, rivals, more_rounds)
+    for rival in rivals.values():
+        rival.close()
+    results.show(rows | floor_rows(read_description(options.exports[0])["config"]))
+    if options.corpus:
+        results.show(corpus_rows(sessions, options.corpus, documents))
