@@ -59,15 +59,10 @@ LONG_FILES = {
     "serving/json_tensor.py",
 }
 LONG_BODIES = {
-    "data/documents/prepare prepare",
     "models/bert __init__",
     "models/bert_sum_ext __init__",
     "models/transformer __init__",
     "papers/checkpoint_writer _options",
-    "tasks/bert_pretraining/fill_mask fill_mask",
-    "tasks/bert_pretraining/prepare prepare",
-    "tasks/transformer/prepare prepare",
-    "tasks/transformer/vocabularies pair_vocabularies",
 }
 
 CITED = re.compile(

@@ -8,32 +8,6 @@ from tfsum.errors import Error
 from tfsum.private_names import check_private_names
 
 
-def score_translations(
-    translations: Sequence[str], references: Sequence[str], tokenize: str = "13a"
-) -> tuple[float, str]:
-    """Scores a corpus of translations, with one reference each.
-
-    Args:
-        translations: Texts (N,), not tokenized.
-        references: Texts (N,).
-        tokenize: Tokenizer of sacrebleu: "13a", "intl", "zh" (Chinese), "char" or "none".
-
-    Returns:
-        BLEU, 0 to 100, and sacrebleu's signature.
-
-    Raises:
-        Error: The numbers of texts differ, or there are none.
-
-    Example:
-        >>> texts = ["The cat sat on the mat."]
-        >>> score, signature = score_translations(texts, texts)
-        >>> round(score, 2)
-        100.0
-    """
-    scores = score_with_interval(translations, references, samples=1, tokenize=tokenize)
-    return float(scores["score"]), str(scores["signature"])
-
-
 def score_with_interval(
     translations: Sequence[str],
     references: Sequence[str],

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.data.batcher import TokenBudgetBatcher
-from tfsum.evaluation.bleu import score_translations
+from tfsum.evaluation.bleu import score_with_interval
 from tfsum.evaluation.rouge import METRICS, score_summaries
 from tfsum.models.encoder_decoder import EncoderDecoder
 from tfsum.text.detokenizer import Detokenizer
@@ -64,9 +64,8 @@ class AnswerValidation:
         """The loss of a target token, and the metric's points (0 to 100) of greedy answers."""
         scores = {"loss": self.loss()}
         if self.metric == "bleu":
-            scores["bleu"], self.signature = score_translations(
-                self.answers(), self._references, self._tokenize
-            )
+            bleu = score_with_interval(self.answers(), self._references, 1, self._tokenize)
+            scores["bleu"], self.signature = float(bleu["score"]), str(bleu["signature"])
         elif self.metric == "rouge":
             scores |= score_summaries(self.answers(), self._references, self._english)
 

@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tfsum.data.batcher import TokenBudgetBatcher
-from tfsum.data.documents.summary_batches import Summaries, SummaryBatcher
+from tfsum.data.documents.summary_batches import Summaries, SummaryBatcher, load_summaries
 from tfsum.data.documents.windows import DocumentBatcher
 from tfsum.data.ragged import ragged_places
 from tfsum.data.records import Paths, load_columns
-from tfsum.papers.preprocessing import Program, segments
+from tfsum.models import BertSumAbs
+from tfsum.papers.preprocessing import Program, pieces_between_blanks, segments
+from tfsum.text.word_piece import WordPiece
+from tfsum.training.settings import OptimizerSettings
 
 BUFFERED = {"bertsum": 50, "presumm": 300}  # batches' sizes that are sorted together
 MOST_SUMMARIES, TOO_MANY = 6, 1000  # a batch of more summaries counts as so much larger
@@ -285,3 +288,35 @@ class OriginalSummaryBatcher(SummaryBatcher):
             ),
             self._together,
         )
+
+
+def original_summary_batches(
+    records: Paths,
+    model: BertSumAbs,
+    word_piece: WordPiece,
+    line_break: int,
+    settings: OptimizerSettings,
+) -> OriginalSummaryBatcher:
+    """Reads records as PreSumm batches them.
+
+    Args:
+        records: Records of `tfsum.data.documents.prepare` with legacy "presumm".
+        model: Model that is trained.
+        word_piece: Tokenizer of the records.
+        line_break: Id between two sentences of a summary.
+        settings: Section [train] of the recipe: `tokens_per_batch` of one of PreSumm's batches, of
+            which `micro_batches` make a step.
+    """
+    ids = {piece: i for i, piece in enumerate(word_piece.vocabulary)}
+    summaries = load_summaries(
+        records,
+        lambda texts: [pieces_between_blanks(text, ids) for text in texts],
+        line_break,
+        LONGEST_TARGET - 1,
+    )
+    budget, together = settings.tokens_per_batch, settings.micro_batches
+    special = {"cls_id": word_piece.cls_id, "sep_id": word_piece.sep_id}
+    sources = OriginalBatcher(records, "presumm", model.window_length, budget, **special)
+    return OriginalSummaryBatcher(
+        sources, summaries, budget, together, model.start_id, model.end_id
+    )

@@ -18,6 +18,15 @@ from tfsum.data.preparation import (
 from tfsum.data.readers import fingerprint, read_corpus
 from tfsum.errors import Error
 
+LABELS = ("greedy", "combination", "soft", "corpus")
+LEAST = {
+    "summary_sentences": 1,
+    "max_sentences": 1,
+    "window_length": 3,  # [CLS], a piece and [SEP]
+    "shards": 1,
+    "processes": 1,
+}
+"""The smallest value of some settings."""
 MakeWriter = Callable[[Mapping[str, Any], Sequence[str]], RecordWriter]
 
 
@@ -121,19 +130,7 @@ def prepare(
         "columns": columns or {},
         "legacy": legacy,
     }
-    check_settings(
-        settings | {"processes": processes},
-        {
-            "summary_sentences": 1,
-            "max_sentences": 1,
-            "window_length": 3,
-            "shards": 1,
-            "processes": 1,
-        },
-        {
-            "labels": ("greedy", "combination", "soft", "corpus"),
-        },
-    )
+    check_settings(settings | {"processes": processes}, LEAST, {"labels": LABELS})
     if legacy not in WRITERS:
         known = ", ".join(map(repr, WRITERS))
         raise Error(

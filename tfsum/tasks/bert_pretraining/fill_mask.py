@@ -120,6 +120,11 @@ def fill_mask(
     logits = np.asarray(
         model({"token_ids": ids, "masked_lm_positions": places}, training=False)["masked_lm_logits"]
     )[0]
+    return _guesses(logits, k, vocabulary)
+
+
+def _guesses(logits: np.ndarray, k: int, vocabulary: list[str]) -> list[list[Guess]]:
+    """The k most probable pieces of each mask, from logits (masks, V)."""
     shifted = np.exp(logits - logits.max(-1, keepdims=True, initial=-np.inf))
     probabilities = shifted / shifted.sum(-1, keepdims=True)
     best = np.argsort(-probabilities, axis=-1, kind="stable")[:, :k]

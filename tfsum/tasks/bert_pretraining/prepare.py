@@ -33,6 +33,14 @@ from tfsum.tasks.bert_pretraining.next_sentence import (
 
 Part = Literal["all", "training", "held_out"]
 """Documents of a corpus that are prepared."""
+WITHOUT_PAIRS = (
+    "none has two sentences; take next_sentence 'none' for masked words alone, or another way to"
+    " read a new line"
+)
+WITHOUT_SENTENCES = (
+    "their sentences are of control characters alone, which are not read; look at the file's"
+    " encoding"
+)
 _SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
@@ -122,16 +130,7 @@ def prepare(
         "seed": seed,
         "shards": shards,
     }
-    # The shortest pair is [CLS] a [SEP] b [SEP].
-    check_settings(
-        settings | {"processes": processes},
-        {"max_length": 5, "duplicates": 1, "shards": 1, "processes": 1},
-        {"next_sentence": get_args(NextSentence), "part": get_args(Part)},
-    )
-
-    for name in ("same_document_share", "short_share", "held_out_share"):
-        if not 0 <= settings[name] <= 1:
-            raise Error(f"prepare: {name} is {settings[name]}; expected a share from 0 to 1")
+    _check(settings | {"processes": processes})
 
     def names_for(size: int) -> list[str]:
         if size == 1 and next_sentence != "none":
@@ -156,20 +155,23 @@ def prepare(
         " validation_share)",
     )
     if not counts["pairs"]:
-        why = (
-            "none has two sentences; take next_sentence 'none' for masked words alone, or another"
-            " way to read a new line"
-            if counts["documents"]
-            else (
-                "their sentences are of control characters alone, which are not read; look at the"
-                " file's encoding"
-            )
-        )
+        why = WITHOUT_PAIRS if counts["documents"] else WITHOUT_SENTENCES
         raise DataError(
             f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}"
         )
-
     return counts
+
+
+def _check(settings: dict[str, Any]) -> None:
+    """Checks arguments of `prepare` before anything is read."""
+    check_settings(
+        settings,
+        {"max_length": 5, "duplicates": 1, "shards": 1, "processes": 1},  # [CLS] a [SEP] b [SEP]
+        {"next_sentence": get_args(NextSentence), "part": get_args(Part)},
+    )
+    for name in ("same_document_share", "short_share", "held_out_share"):
+        if not 0 <= settings[name] <= 1:
+            raise Error(f"prepare: {name} is {settings[name]}; expected a share from 0 to 1")
 
 
 def _usable(

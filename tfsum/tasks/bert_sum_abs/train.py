@@ -14,8 +14,7 @@ from tfsum.generation.validation import AnswerValidation
 from tfsum.models import Bert, BertSumAbs, BertSumExt
 
 # `tfsum.papers` also adds its head to those of BertSumExt.
-from tfsum.papers.batches import LONGEST_TARGET, OriginalBatcher, OriginalSummaryBatcher
-from tfsum.papers.preprocessing import pieces_between_blanks
+from tfsum.papers.batches import original_summary_batches
 from tfsum.tasks.bert_sum_abs.gap_sentences import GapSentences, load_gap_sentences
 from tfsum.tasks.bert_sum_abs.settings import ModelSettings, RecipeSettings, TrainSettings
 from tfsum.text.detokenizer import Detokenizer
@@ -165,7 +164,9 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
         self._line_break = self._word_piece.vocabulary.index(line_break)
         budget = settings.tokens_per_batch
         if recipe.data.legacy:
-            self.batcher = self._original_batches()
+            self.batcher = original_summary_batches(
+                data.records["train"], model, self._word_piece, self._line_break, settings
+            )
             budget = max(budget, VALIDATED_TOGETHER)
         elif settings.gap_sentences:
             self.batcher = self._batches_of(*self._load_gap_sentences(), budget)
@@ -223,32 +224,6 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
     ) -> SummaryBatcher:
         return SummaryBatcher(
             documents, summaries, budget, self._word_piece, self.model.start_id, self.model.end_id
-        )
-
-    def _original_batches(self) -> OriginalSummaryBatcher:
-        model, settings, word_piece = self.model, self.settings, self._word_piece
-        ids = {piece: i for i, piece in enumerate(word_piece.vocabulary)}
-        summaries = load_summaries(
-            self._records["train"],
-            lambda texts: [pieces_between_blanks(text, ids) for text in texts],
-            self._line_break,
-            LONGEST_TARGET - 1,
-        )
-        sources = OriginalBatcher(
-            self._records["train"],
-            "presumm",
-            model.window_length,
-            settings.tokens_per_batch,
-            cls_id=word_piece.cls_id,
-            sep_id=word_piece.sep_id,
-        )
-        return OriginalSummaryBatcher(
-            sources,
-            summaries,
-            settings.tokens_per_batch,
-            settings.micro_batches,
-            model.start_id,
-            model.end_id,
         )
 
     def measured(self) -> dict[str, Any]:

@@ -22,6 +22,15 @@ from tfsum.data.readers import fingerprint
 from tfsum.errors import DataError
 
 WindowTargets = Literal["sentences", "lines", "both"]
+LEAST = {
+    "max_source_length": 3,  # [CLS], a piece and [SEP]
+    "max_target_length": 2,
+    "target_lines": 1,
+    "window_sentences": 2,
+    "shards": 1,
+    "processes": 1,
+}
+"""The smallest value of some settings."""
 _SPLIT_TOGETHER = 64  # whole documents split in one call
 _TOGETHER = 1024  # pairs tokenized in one call
 
@@ -170,20 +179,11 @@ def prepare(
         "lowercase": lowercase,
         "strip_accents": lowercase if strip_accents is None else strip_accents,
     }
-    if shards != 1:
-        # manifests of records in one file have no such key
+    if shards != 1:  # manifests of records in one file have no such key
         settings["shards"] = shards
-
     check_settings(
         settings | {"window_targets": window_targets, "shards": shards, "processes": processes},
-        {
-            "max_source_length": 3,
-            "max_target_length": 2,
-            "target_lines": 1,
-            "window_sentences": 2,
-            "shards": 1,
-            "processes": 1,
-        },
+        LEAST,
         {"window_targets": get_args(WindowTargets)},
     )
     vocabularies = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
@@ -208,16 +208,15 @@ def prepare(
         cure="mend the corpus, or name other columns",
         run=run,
     )
-    if not counts["pairs"]:
-        for name in names:
-            (pathlib.Path(out_dir) / name).unlink()
+    if counts["pairs"]:
+        return counts
 
-        raise DataError(
-            f"no pair of the corpus can be used; found {counts}; mend the corpus, name other"
-            " columns or raise the lengths"
-        )
-
-    return counts
+    for name in names:
+        (pathlib.Path(out_dir) / name).unlink()
+    raise DataError(
+        f"no pair of the corpus can be used; found {counts}; mend the corpus, name other columns or"
+        " raise the lengths"
+    )
 
 
 def _each_once(

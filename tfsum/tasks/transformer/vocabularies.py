@@ -8,6 +8,8 @@ from tfsum.data.preparation import vocabulary_file
 from tfsum.data.readers import RereadTexts
 from tfsum.errors import Error
 
+Pair = tuple[str | int | None, str | int | None]
+
 
 def pair_vocabularies(
     corpus: str | pathlib.Path,
@@ -51,18 +53,7 @@ def pair_vocabularies(
         (PosixPath('records/vocabulary/vocab.txt'), PosixPath('records/vocabulary/vocab.txt'))
     """
     files, sizes = (vocabulary, target_vocabulary), (vocabulary_size, target_vocabulary_size)
-    if (
-        (files[0] is None) == (sizes[0] is None)
-        or (files[1] and sizes[0])
-        or (files[0] and sizes[1])
-    ):
-        raise Error(
-            f"[text] vocabulary {files[0]!r}, target_vocabulary {files[1]!r}, vocabulary_size"
-            f" {sizes[0]}, target_vocabulary_size {sizes[1]}: expected exactly one of vocabulary"
-            " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
-            " only beside vocabulary_size"
-        )
-
+    _check(files, sizes)
     if files[0]:
         found = [vocabulary_file(file) for file in files if file is not None]
         return found[0], found[-1]
@@ -101,3 +92,18 @@ def pair_vocabularies(
     )
 
     return found[0], found[-1]
+
+
+def _check(files: Pair, sizes: Pair) -> None:
+    """Checks that the vocabularies are either given or learned."""
+    if (
+        (files[0] is None) == (sizes[0] is None)
+        or (files[1] and sizes[0])
+        or (files[0] and sizes[1])
+    ):
+        raise Error(
+            f"[text] vocabulary {files[0]!r}, target_vocabulary {files[1]!r}, vocabulary_size"
+            f" {sizes[0]}, target_vocabulary_size {sizes[1]}: expected exactly one of vocabulary"
+            " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
+            " only beside vocabulary_size"
+        )
