@@ -2,14 +2,15 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TypeVar
 
 from tfsum.terminal_size import bar_size
 
+Item = TypeVar("Item")
 BATCH = 32
 
 
-def batched(items: Sequence[Any], unit: str = "documents") -> Iterator[Sequence[Any]]:
+def batched(items: Sequence[Item], unit: str = "documents") -> Iterator[Sequence[Item]]:
     """Splits a sequence into batches, with a progress bar on standard error.
 
     Args:

@@ -4,8 +4,7 @@ import contextlib
 import pathlib
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import keras
 import tensorflow as tf
@@ -14,6 +13,8 @@ from tqdm import tqdm
 from tfsum.terminal_size import bar_size
 from tfsum.training.log import log
 
+Logs = Mapping[str, float]
+NO_LOGS: Logs = {}
 SECONDS = 60.0  # between two lines of progress where there is no terminal
 
 
@@ -56,7 +57,7 @@ class WeightAverage(keras.callbacks.Callback):
         for average, weight in zip(self.variables, self._weights):
             average.value.assign_add((weight.value - average.value) * (1.0 - d))
 
-    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs = NO_LOGS) -> None:
         """Updates the average after a step."""
         self._update()
 
@@ -90,7 +91,7 @@ class Progress(keras.callbacks.Callback):
         self._first: int | None = done + 1  # until the first interval ends
         self._bar = tqdm(disable=True)
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: Logs = NO_LOGS) -> None:
         """Begins to measure again, after a validation."""
         self._restart()
         self._bar = tqdm(
@@ -103,7 +104,7 @@ class Progress(keras.callbacks.Callback):
             **bar_size(),
         )
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs = NO_LOGS) -> None:
         """Counts a step, and shows it if a line is due."""
         self._step += 1
         self._counted += 1
@@ -132,7 +133,7 @@ class Progress(keras.callbacks.Callback):
                 flush=True,
             )
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = NO_LOGS) -> None:
         """Removes the bar for the validation; the first time, says how much memory was used."""
         self.close()
         if self._first is not None:
@@ -201,19 +202,19 @@ class Profile(keras.callbacks.Callback):
         self._first, self._last = map(int, steps.split(":"))
         self._step, self._on, self._folder = 0, False, str(folder)
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_begin(self, batch: int, logs: Logs = NO_LOGS) -> None:
         """Begins to record before the first step."""
         self._step += 1
         if self._step == self._first:
             tf.profiler.experimental.start(self._folder)
             self._on = True
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs = NO_LOGS) -> None:
         """Ends after the last step."""
         if self._on and self._step == self._last:
             self.on_epoch_end(0)
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = NO_LOGS) -> None:
         """Ends before a validation, which is not recorded, and at the end of the run."""
         if self._on:
             self._on = False

@@ -2,7 +2,6 @@
 the workers of a training are announced."""
 
 import os
-from typing import Any
 
 import keras
 import tensorflow as tf
@@ -61,7 +60,9 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
     return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
-def _join_workers(resolver: Any, timeout: int) -> tf.distribute.Strategy:
+def _join_workers(
+    resolver: tf.distribute.cluster_resolver.ClusterResolver, timeout: int
+) -> tf.distribute.Strategy:
     # A worker is asked in intervals, and given up at the third try.
     extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
     check_private_names("tensorflow", extended, "_check_health_interval", "_check_health_timeout")

@@ -1,18 +1,20 @@
 """The papers' optimizers: Adam as in torch, warm-up schedules, learning rates by group."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import keras
 from keras import ops
 
 from tfsum.errors import Error
 from tfsum.private_names import check_private_names
+from tfsum.tensor import Tensor
 from tfsum.training.settings import OptimizerSettings
 
 OVERRIDDEN = ("_clip_gradients", "_apply_weight_decay")
 CALLED = ("_get_variable_index", "_use_weight_decay")
 """Private methods of Keras's optimizers."""
+Value = TypeVar("Value")
 NOT_DECAYED = ("bias", "gamma", "beta")
 """Names of the weights that BERT does not decay: biases and normalizations.
 
@@ -68,7 +70,7 @@ class WarmUp(PeakSchedule):
         [1e-05, 0.001, 0.0005]
     """
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Tensor) -> Tensor:
         t = ops.cast(step, "float32") + 1.0
         warmup = float(max(1, self.warmup_steps))
         if self.total_steps is None:
@@ -99,7 +101,7 @@ class BertWarmUp(PeakSchedule):
         [0.0, 0.0005, 0.0005, 0.0]
     """
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Tensor) -> Tensor:
         s = ops.cast(step, "float32")
         growth, decay = s / max(1, self.warmup_steps), ops.maximum(0.0, 1.0 - s / self.total_steps)
         return self.peak * ops.where(s < self.warmup_steps, growth, decay)
@@ -136,7 +138,7 @@ class Adam(keras.optimizers.Adam):
 
     def __init__(
         self,
-        learning_rate: Any = 1e-3,
+        learning_rate: float | keras.optimizers.schedules.LearningRateSchedule = 1e-3,
         factors: dict[str, float] | None = None,
         epsilon: float = 1e-9,
         bias_correction: bool = True,
@@ -176,10 +178,10 @@ class Adam(keras.optimizers.Adam):
         ]
 
     @staticmethod
-    def _innermost(values: dict, path: str, default: Any) -> Any:
+    def _innermost(values: Mapping[str, Value], path: str, default: Value) -> Value:
         return next((values[part] for part in reversed(path.split("/")) if part in values), default)
 
-    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
+    def _clip_gradients(self, gradients: list[Tensor]) -> list[Tensor]:
         """Clips each group by itself."""
         clipped = list(gradients)
         for group in ("", *self.groups):
@@ -193,7 +195,7 @@ class Adam(keras.optimizers.Adam):
         """Does nothing: Keras decays all weights by one rate; `update_step` decays instead."""
 
     def apply(
-        self, grads: Sequence[Any], trainable_variables: Sequence[keras.Variable] | None = None
+        self, grads: Sequence[Tensor], trainable_variables: Sequence[keras.Variable] | None = None
     ) -> None:
         """Applies gradients; computes once what is the same for all variables of a type."""
         groups = self._group_of
@@ -202,7 +204,7 @@ class Adam(keras.optimizers.Adam):
         self._groups_now = [group for gradient, group in zip(grads, groups) if gradient is not None]
 
         # The bias corrections of each dtype, and the rate of each group.
-        self._corrections: dict[str, tuple[Any, Any]] = {}
+        self._corrections: dict[str, tuple[Tensor, Tensor]] = {}
         if self.bias_correction:
             for kind in {keras.backend.standardize_dtype(m.dtype) for m in self._momentums}:
                 step = ops.cast(self.iterations + 1, kind)
@@ -216,7 +218,7 @@ class Adam(keras.optimizers.Adam):
         }
         super().apply(grads, trainable_variables)
 
-    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+    def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
         """Updates one variable by its gradient and its decay."""
         index = self._get_variable_index(variable)
         m, v = self._momentums[index], self._velocities[index]

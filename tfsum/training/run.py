@@ -202,7 +202,8 @@ class Run(Generic[AnyModel, AnySettings]):
 
     def _resume(self) -> None:
         """Restores the newest checkpoint on all workers."""
-        self.state.update(self.workers.by_chief(self._checkpoints.restore) or {})
+        restored = self.workers.by_chief(self._checkpoints.restore)
+        self.state.update(restored or {})
         self.workers.take_from_chief(self.variables)
 
         done, steps = self.steps_done, self.settings.steps

@@ -3,7 +3,6 @@
 import hashlib
 import platform
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 import numpy as np
@@ -12,6 +11,7 @@ import tensorflow as tf
 import tfsum
 from tfsum.layers import dropout_step
 from tfsum.models.model import Model
+from tfsum.trainer.exact_step import Batch
 from tfsum.training.log import format_counts
 from tfsum.training.run import Run
 from tfsum.training.settings import Recipe
@@ -94,7 +94,7 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
     ]
 
 
-def _memory(run: Run, trained: Sequence[Any]) -> str:
+def _memory(run: Run, trained: Sequence[keras.Variable]) -> str:
     """Describes the memory of a device, which holds two sets of gradients if there are parts."""
     parts = run.settings.micro_batches
     fixed = sum(map(_bytes, run.variables)) + sum(map(_bytes, trained)) * min(parts, 2)
@@ -113,11 +113,11 @@ def _megabytes(count: int) -> str:
     return f"{count / 2**20:,.{2 if count < 2**20 else 0}f} MB"
 
 
-def _size(variables: Sequence[Any]) -> int:
+def _size(variables: Sequence[keras.Variable]) -> int:
     return sum(int(np.prod(v.shape)) for v in variables)
 
 
-def activation_bytes(model: Model, batch: Any) -> int:
+def activation_bytes(model: Model, batch: Batch) -> int:
     """Estimates the bytes that a forward pass stores for the backward pass.
 
     The loss and its gradients are traced for the shapes of the batch, without running them. Each
@@ -157,7 +157,7 @@ def activation_bytes(model: Model, batch: Any) -> int:
     """
     stored: list[int] = []
 
-    def step(data: Any) -> tf.Tensor:
+    def step(data: Batch) -> tf.Tensor:
         if not stored:  # on the first device only
             stored.append(_stored_in_step(model, data))
         return tf.constant(0)
@@ -170,7 +170,7 @@ def activation_bytes(model: Model, batch: Any) -> int:
     return stored[0]
 
 
-def _stored_in_step(model: Model, data: Any) -> int:
+def _stored_in_step(model: Model, data: Batch) -> int:
     x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
     graph = tf.compat.v1.get_default_graph()
     with tf.GradientTape() as tape, dropout_step(tf.constant(0, tf.int64)):
@@ -197,7 +197,7 @@ def _viewed(tensor: tf.Tensor) -> tf.Tensor:
     return tensor
 
 
-def _bytes(tensor: Any) -> int:
+def _bytes(tensor: tf.Tensor | keras.Variable) -> int:
     """The bytes of a tensor of a graph or of a variable; 0 if its size depends on the data."""
     dtype, shape = tf.as_dtype(tensor.dtype), tf.TensorShape(tensor.shape)
     if dtype in (tf.resource, tf.variant, tf.string) or not shape.is_fully_defined():

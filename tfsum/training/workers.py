@@ -8,14 +8,17 @@ import os
 import pathlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from tfsum.data.corpus_files import corpus_files
 from tfsum.errors import DataError, Error, RecipeError, Stopped
 
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 PACKAGES = ("tfsum", "tensorflow", "keras", "numpy")
 COMPARED = 1 << 20  # bytes at both ends of a corpus, besides its size
 SUM = tf.distribute.ReduceOp.SUM
@@ -116,7 +119,7 @@ class Workers:
             return f"{self.count} workers with {each} each"
         return each
 
-    def exchange(self, value: Any) -> list[Any]:
+    def exchange(self, value: Value) -> list[Value]:
         """Sends a value to all workers.
 
         Args:
@@ -140,7 +143,7 @@ class Workers:
         rows = self._sum(rows.reshape(-1)).reshape(rows.shape)
         return [json.loads(row[:size].tobytes()) for row, size in zip(rows, sizes)]
 
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    def map(self, function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
         """Applies a function to items, each on one of the workers.
 
         Args:
@@ -210,7 +213,7 @@ class Workers:
                 answers[row] = value
         return answers
 
-    def by_chief(self, work: Callable[[], Any]) -> Any:
+    def by_chief(self, work: Callable[[], Value]) -> Value:
         """Does some work on the chief while the others wait.
 
         Args:
@@ -237,7 +240,7 @@ class Workers:
             raise Error(f"worker 0: {answer['error']}")
         return answer["result"]
 
-    def take_from_chief(self, variables: Sequence[Any]) -> None:
+    def take_from_chief(self, variables: Sequence[keras.Variable]) -> None:
         """Assigns the chief's values of Keras variables on all workers, bit by bit.
 
         Args:
