@@ -3,10 +3,15 @@
 import pytest
 
 from tfsum.errors import Error
+from tfsum.tasks.transformer.settings import DataSettings, TextSettings
 from tfsum.tasks.transformer.vocabularies import pair_vocabularies
 from tfsum.text.word_piece import WordPiece
 
-COLUMNS = {"source": "1", "target": "2"}
+
+def vocabularies(corpus, **text):
+    """Those of a recipe, whose records are beside the corpus."""
+    files = {"train": str(corpus), "validation": str(corpus), "records": str(corpus.parent)}
+    return pair_vocabularies(DataSettings(**files, source="1", target="2"), TextSettings(**text))
 
 
 @pytest.fixture
@@ -23,49 +28,44 @@ def pieces(path):
 
 
 def test_one_for_both_sides(corpus, tmp_path):
-    files = pair_vocabularies(corpus, tmp_path / "v", vocabulary_size=480, **COLUMNS)
-    assert files == (tmp_path / "v" / "vocab.txt",) * 2
+    files = vocabularies(corpus, vocabulary_size=480)
+    assert files == (tmp_path / "vocabulary" / "vocab.txt",) * 2
     learned = "".join(pieces(files[0]))
     assert "boat" in learned and "Boot" in learned
 
 
 def test_one_for_each_side(corpus, tmp_path):
-    source, target = pair_vocabularies(
-        corpus, tmp_path / "v", vocabulary_size=480, target_vocabulary_size=470, **COLUMNS
-    )
+    source, target = vocabularies(corpus, vocabulary_size=480, target_vocabulary_size=470)
     assert [file.name for file in (source, target)] == ["vocab.txt", "target_vocab.txt"]
     assert "boat" in "".join(pieces(source)) and "Boot" not in "".join(pieces(source))
     assert "Boot" in "".join(pieces(target)) and "boat" not in "".join(pieces(target))
 
 
 def test_learned_once_and_not_mistaken_for_another(corpus, tmp_path):
-    file, _ = pair_vocabularies(corpus, tmp_path / "v", vocabulary_size=480, **COLUMNS)
+    file, _ = vocabularies(corpus, vocabulary_size=480)
     file.write_text(file.read_text() + "mine\n")
-    pair_vocabularies(corpus, tmp_path / "v", vocabulary_size=480, **COLUMNS)
+    vocabularies(corpus, vocabulary_size=480)
     assert pieces(file)[-1] == "mine"
     with pytest.raises(Error, match=r"prepared with other settings: sizes \[480\] \(now \[490\]\)"):
-        pair_vocabularies(corpus, tmp_path / "v", vocabulary_size=490, **COLUMNS)
+        vocabularies(corpus, vocabulary_size=490)
     corpus.write_text("x\ty\n")
     with pytest.raises(Error, match="prepared with other settings: corpus"):
-        pair_vocabularies(corpus, tmp_path / "v", vocabulary_size=480, **COLUMNS)
+        vocabularies(corpus, vocabulary_size=480)
 
 
 def test_files(corpus, tmp_path):
     for name in ("vocab.txt", "fr.txt"):
         (tmp_path / name).write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n")
-    assert (
-        pair_vocabularies(corpus, tmp_path / "v", vocabulary=str(tmp_path))
-        == (tmp_path / "vocab.txt",) * 2
-    )
+    assert vocabularies(corpus, vocabulary=str(tmp_path)) == (tmp_path / "vocab.txt",) * 2
     both = {
         "vocabulary": str(tmp_path / "vocab.txt"),
         "target_vocabulary": str(tmp_path / "fr.txt"),
     }
-    assert pair_vocabularies(corpus, tmp_path / "v", **both) == (
+    assert vocabularies(corpus, **both) == (
         tmp_path / "vocab.txt",
         tmp_path / "fr.txt",
     )
-    assert not (tmp_path / "v").exists()
+    assert not (tmp_path / "vocabulary").exists()
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_files(corpus, tmp_path):
 )
 def test_files_and_sizes_are_not_mixed(corpus, tmp_path, given):
     with pytest.raises(Error, match="expected exactly one of vocabulary and vocabulary_size"):
-        pair_vocabularies(corpus, tmp_path / "v", **given)
+        vocabularies(corpus, **given)

@@ -64,7 +64,7 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumAbs:
     settings = recipe.model
     stored = None
     if settings.start is not None:
-        stored = _load_start(data.folder)
+        stored = _starting_model(data.folder)
 
     bert = _build_encoder(settings, data.folder, stored)
     words = Vocabulary.from_file(data.folder / "vocab.txt").words
@@ -92,7 +92,7 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumAbs:
     return model
 
 
-def _load_start(folder: pathlib.Path) -> BertSumExt | BertSumAbs:
+def _starting_model(folder: pathlib.Path) -> BertSumExt | BertSumAbs:
     """Loads the model of [model] start."""
     config = read_json(folder / "config.json")
     if "bert_sum_abs" in config:
@@ -171,9 +171,9 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
         elif settings.gap_sentences:
             self.batcher = self._batches_of(*self._load_gap_sentences(), budget)
         else:
-            self.batcher = self._batches_of(*self._load("train"), budget)
+            self.batcher = self._batches_of(*self._pairs_of("train"), budget)
 
-        documents, summaries = self._load("validation")
+        documents, summaries = self._pairs_of("validation")
         self.validation = AnswerValidation(
             model,
             self._batches_of(documents, summaries, budget),
@@ -194,7 +194,7 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
         )
         return pack_flags(name_pieces(sentences, self._word_piece))
 
-    def _load(self, split: str) -> tuple[WindowedDocuments, Summaries]:
+    def _pairs_of(self, split: str) -> tuple[WindowedDocuments, Summaries]:
         """The documents of a split, and their summaries."""
         documents = load_windows(
             self._records[split], self.model.window_length, self.settings.max_windows

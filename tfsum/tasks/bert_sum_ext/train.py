@@ -49,7 +49,7 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumExt:
     """
     settings, stored = recipe.model, None
     if settings.start:
-        stored = _load_start(data.folder)
+        stored = _starting_model(data.folder)
 
     encoder: Bert | dict
     if settings.has_stored_encoder:
@@ -82,7 +82,7 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumExt:
     return model
 
 
-def _load_start(folder: pathlib.Path) -> BertSumExt:
+def _starting_model(folder: pathlib.Path) -> BertSumExt:
     """The model that training starts from, such as a checkpoint of BertSum that was converted."""
     if "bert_sum_ext" not in read_json(folder / "config.json"):
         raise RecipeError(

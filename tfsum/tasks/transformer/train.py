@@ -54,19 +54,7 @@ def prepare_data(recipe: RecipeSettings) -> PairData:
     """Learns the vocabularies of a recipe and prepares its records, unless that is done."""
     data, text = recipe.data, recipe.text
     folder = pathlib.Path(data.records)
-    files = pair_vocabularies(
-        data.train,
-        folder / "vocabulary",
-        target_corpus=data.train_target,
-        source=data.source,
-        target=data.target,
-        vocabulary=text.vocabulary,
-        target_vocabulary=text.target_vocabulary,
-        vocabulary_size=text.vocabulary_size,
-        target_vocabulary_size=text.target_vocabulary_size,
-        lowercase=text.lowercase,
-        strip_accents=text.strip_accents,
-    )
+    files = pair_vocabularies(data, text)
     records = {}
     corpora = {
         "train": (data.train, data.train_target),

@@ -7,71 +7,53 @@ from tfsum.data.pairs import read_pairs
 from tfsum.data.preparation import vocabulary_file
 from tfsum.data.readers import RereadTexts
 from tfsum.errors import Error
+from tfsum.tasks.transformer.settings import DataSettings, TextSettings
 
 Pair = tuple[str | int | None, str | int | None]
 
 
-def pair_vocabularies(
-    corpus: str | pathlib.Path,
-    folder: str | pathlib.Path,
-    *,
-    target_corpus: str | pathlib.Path | None = None,
-    source: str = "source",
-    target: str = "target",
-    vocabulary: str | None = None,
-    target_vocabulary: str | None = None,
-    vocabulary_size: int | None = None,
-    target_vocabulary_size: int | None = None,
-    lowercase: bool = False,
-    strip_accents: bool | None = None,
-) -> tuple[pathlib.Path, pathlib.Path]:
-    """Finds or learns the vocabularies of a corpus of pairs; a second call finds the learned ones
-    done.
+def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.Path, pathlib.Path]:
+    """Finds or learns the vocabularies of a recipe; a second call finds the learned ones done.
 
     Args:
-        corpus, target_corpus, source, target: Training pairs, arguments of `read_pairs`.
-        folder: Folder of learned vocabularies.
-        vocabulary: A vocab.txt, or the folder that holds one; that of both sides, or of the source
-            alone.
-        target_vocabulary: Vocabulary of the target, if it has one of its own.
-        vocabulary_size: Number of pieces to learn, if no file is given.
-        target_vocabulary_size: Pieces of the target's own vocabulary; without it one is learned
-            from both sides.
-        lowercase, strip_accents: Case settings, arguments of `learn_vocabulary`.
+        data: Section [data]: the training pairs, and the folder of the records, in which learned
+            vocabularies are kept.
+        text: Section [text]: ready vocabularies, or sizes of those to learn. Without a size of the
+            target's own, one is learned from both sides.
 
     Returns:
         The files of source and target; the same file twice where they share one.
 
     Raises:
-        Error: Files and sizes are mixed or both missing, or `folder` holds a vocabulary learned
+        Error: Files and sizes are mixed or both missing, or the folder holds a vocabulary learned
             otherwise.
 
     Example:
-        >>> pair_vocabularies(
-        ...     "train.tsv", "records/vocabulary", vocabulary_size=8000
-        ... )  # doctest: +SKIP
+        >>> pair_vocabularies(recipe.data, recipe.text)  # doctest: +SKIP
         (PosixPath('records/vocabulary/vocab.txt'), PosixPath('records/vocabulary/vocab.txt'))
     """
-    files, sizes = (vocabulary, target_vocabulary), (vocabulary_size, target_vocabulary_size)
+    files = text.vocabulary, text.target_vocabulary
+    sizes = text.vocabulary_size, text.target_vocabulary_size
     _check(files, sizes)
     if files[0]:
         found = [vocabulary_file(file) for file in files if file is not None]
         return found[0], found[-1]
 
     pieces = [size for size in sizes if size is not None]
+    lower, accents = text.lowercase, text.strip_accents
+    columns = {"source": data.source, "target": data.target}
     settings = {
-        "source": source,
-        "target": target,
+        **columns,
         "sizes": pieces,
-        "lowercase": lowercase,
-        "strip_accents": lowercase if strip_accents is None else strip_accents,
+        "lowercase": lower,
+        "strip_accents": lower if accents is None else accents,
     }
 
     def texts(*sides: int) -> RereadTexts:
         return RereadTexts(
             lambda: (
                 pair[side]
-                for pair in read_pairs(corpus, target_corpus, source=source, target=target)
+                for pair in read_pairs(data.train, data.train_target, **columns)
                 for side in sides
             )
         )
@@ -83,12 +65,12 @@ def pair_vocabularies(
     )
     wanted = {name: (some, size) for (name, some), size in zip(both.items(), pieces, strict=True)}
     found = learned_vocabularies(
-        folder,
+        pathlib.Path(data.records) / "vocabulary",
         settings,
-        {"corpus": corpus, "target_corpus": target_corpus},
+        {"corpus": data.train, "target_corpus": data.train_target},
         wanted,
-        lowercase=lowercase,
-        strip_accents=strip_accents,
+        lowercase=lower,
+        strip_accents=accents,
     )
 
     return found[0], found[-1]
