@@ -42,22 +42,10 @@ class WindowedDocuments:
         first_summary_piece: (D + 1,) int64.
 
     Example:
-        >>> import tempfile
-        >>> from tfsum.data.records import make_record, write_shard
-        >>> path = tempfile.mkdtemp() + "/a.tfrecord"
-        >>> write_shard(
-        ...     path,
-        ...     [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")],
-        ... )
-        1
-        >>> documents = load_windows(path, window_length=8, max_windows=2)
-        >>> (
-        ...     len(documents),
-        ...     documents.windows.tolist(),
-        ...     documents.start.tolist(),
-        ...     documents.length.tolist(),
-        ... )
-        (1, [2], [0, 8], [12])
+        >>> pieces, counts = np.array([5, 6, 7, 8, 9]), np.array([3, 2])
+        >>> documents = in_windows(pieces, counts, np.array([2]), np.array([1.0, 0.0]), 8, 2)
+        >>> documents.windows.tolist(), documents.start.tolist(), documents.length.tolist()
+        ([2], [0, 8], [12])
     """
 
     pieces: np.ndarray

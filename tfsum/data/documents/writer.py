@@ -69,22 +69,26 @@ class DocumentWriter(RecordWriter):
     ) -> Iterator[bytes]:
         """The record of a document; none where it is left out."""
         kept = sentences[: self.settings["max_sentences"]]
-        counts["sentences_beyond"] += len(sentences) - len(kept)
         if self._label is None:
-            labels = document["labels"][: len(kept)]
-            counts["relabelled"] += any(document["labels"][len(kept) :])
+            wanted = document["labels"]
+            labels = wanted[: len(kept)]
         else:
             texts = [sentence.decode("utf-8", "replace") for sentence in sentences]
             labels = self._label(texts[: len(kept)], document["summary"])
+            wanted = labels
             if len(kept) < len(sentences):
-                counts["relabelled"] += any(self._label(texts, document["summary"])[len(kept) :])
+                wanted = self._label(texts, document["summary"])
 
         pieces = self._pieces(kept, counts)
-        counts["documents"] += 1
-        counts["sentences"] += len(kept)
-        counts["pieces"] += sum(map(len, pieces))
-        counts["labelled_sentences"] += sum(label > 0 for label in labels)
-        counts["without_overlap"] += not any(labels)
+        counts.update(
+            documents=1,
+            sentences=len(kept),
+            pieces=sum(map(len, pieces)),
+            labelled_sentences=sum(label > 0 for label in labels),
+            sentences_beyond=len(sentences) - len(kept),
+            relabelled=any(wanted[len(kept) :]),
+            without_overlap=not any(labels),
+        )
         summary = document["summary"]
         summary_pieces = self.word_pieces[0].tokenize([summary]).flat_values.numpy()
         yield make_record(document["id"], pieces, labels, kept, summary, summary_pieces)
@@ -92,6 +96,6 @@ class DocumentWriter(RecordWriter):
     def _pieces(self, sentences: list[bytes], counts: collections.Counter) -> list[list[int]]:
         longest = self.settings["window_length"] - 2
         pieces = self.word_pieces[0].tokenize(sentences).to_list()
-        counts["cut"] += sum(len(ids) > longest for ids in pieces)
-        counts["pieces_cut"] += sum(max(0, len(ids) - longest) for ids in pieces)
+        beyond = [len(ids) - longest for ids in pieces if len(ids) > longest]
+        counts.update(cut=len(beyond), pieces_cut=sum(beyond))
         return [ids[:longest] for ids in pieces]
