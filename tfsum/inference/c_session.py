@@ -190,6 +190,7 @@ class CSession:
         names = list(definition.outputs)
         given = (ctypes.c_void_p * len(inputs))()
         found = (ctypes.c_void_p * len(names))()
+
         try:
             for i, (name, value) in enumerate(inputs.items()):
                 given[i] = _tensor(value, definition.inputs[name].dtype)
@@ -298,6 +299,7 @@ def _tensor(value: ArrayLike, number: int) -> int:
             tf.TF_StringCopy(place, text, len(text))
     elif array.size:
         ctypes.memmove(tf.TF_TensorData(tensor), array.ctypes.data, array.nbytes)
+
     return tensor
 
 
@@ -313,6 +315,7 @@ def _array(tensor: int) -> np.ndarray:
             )
     elif array.size:
         ctypes.memmove(array.ctypes.data, tf.TF_TensorData(tensor), array.nbytes)
+
     return array
 
 

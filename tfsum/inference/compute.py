@@ -37,6 +37,7 @@ def computed_in(compute: str) -> str:
             "compute is 'bfloat16', and this processor has no instructions for it (none of"
             f" {', '.join(sorted(INSTRUCTIONS))} in /proc/cpuinfo); take 'auto' or 'float32'"
         )
+
     if compute == "auto":
         return "bfloat16" if has_bfloat16() else "float32"
     return compute

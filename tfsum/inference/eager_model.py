@@ -58,6 +58,7 @@ class EagerModel:
         function = self._model.signatures[signature]
         _, specs = function.structured_input_signature
         tensors = {k: tf.constant(v, specs[k].dtype) for k, v in inputs.items()}
+
         try:
             outputs = function(**tensors)
             return {name: output.numpy() for name, output in outputs.items()}

@@ -60,6 +60,7 @@ def read_description(folder: str | pathlib.Path) -> dict:
         raise ExportError(
             f"{path}: no such folder; expected NAME or NAME/VERSION that `tfsum export` wrote"
         )
+
     if not (path / "saved_model.pb").is_file():
         raise ExportError(
             f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION"

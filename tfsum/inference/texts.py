@@ -89,6 +89,7 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
             room = BYTES_AT_ONCE
         groups[-1].append(i)
         room -= sizes[i]
+
     return groups
 
 

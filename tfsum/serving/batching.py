@@ -196,6 +196,7 @@ class Batcher:
                 ({name: array[part] for name, array in inputs.items()}, sizes[part])
                 for part in divide_rows(sizes, self._settings.batch_characters)
             ]
+
         return [
             Job((*key, *apart), compute, part, its_sizes, loop.create_future(), loop.time())
             for part, its_sizes in parts
@@ -348,6 +349,7 @@ def _compute(
         answers = [error]
         if len(batch) > 1:  # one of the requests may be at fault: compute each alone
             answers = [_compute([job], clock)[0][0] for job in batch]
+
     return answers, clock() - begin
 
 

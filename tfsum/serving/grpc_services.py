@@ -84,6 +84,7 @@ class GrpcServices:
                 self._predictor.record(
                     begin, model, action, code, method=action, model=model[:MAX_LOGGED]
                 )
+
         return await context.abort(grpc.StatusCode[code], failed.message)
 
     async def _predict(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:

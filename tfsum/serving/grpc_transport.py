@@ -73,6 +73,7 @@ class GrpcTransport:
         packed = response.metadata["signature_def"].value
         self.defaults = read_defaults(headers)
         signatures = message("SignatureDefMap").FromString(packed).signature_def
+
         return {
             name: (sorted(signature.inputs), sorted(signature.outputs))
             for name, signature in signatures.items()

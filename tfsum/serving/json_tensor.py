@@ -97,6 +97,7 @@ def read_inputs(document: dict, signature: Signature) -> Arrays:
     else:
         require("inputs" in document, "Missing 'inputs' or 'instances' key")
         inputs = _from_columns(document["inputs"], signature.inputs)
+
     signature.check_inputs(inputs)
     return inputs
 

@@ -256,6 +256,7 @@ class ModelVersions:
             " available for inference",
             "FAILED_PRECONDITION",
         )
+
         return number
 
     def _scan_model(self, name: str, paths: dict[int, pathlib.Path]) -> bool:

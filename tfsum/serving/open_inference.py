@@ -117,6 +117,7 @@ def _read(body: bytes, servable: Servable) -> tuple[Signature, Arrays, Callable[
         **{key: document[key] for key in ("id",) if key in document},
     }
     inputs = _inputs(document, signature)
+
     return signature, inputs, functools.partial(_write, answer, signature, wanted)
 
 
@@ -150,6 +151,7 @@ def _inputs(document: dict, signature: Signature) -> Arrays:
     )
     inputs = {name: _array(tensors[name], info.dtype) for name, info in signature.inputs.items()}
     signature.check_inputs(inputs)
+
     return inputs
 
 
@@ -162,6 +164,7 @@ def _array(tensor: dict, dtype: str) -> np.ndarray:
     )
     sized = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
     require(sized, f"input {name}: expected a shape, a list of sizes")
+
     try:
         return read_array(tensor.get("data"), dtype).reshape(shape)
     except (RequestError, ValueError, OverflowError) as error:  # of `reshape` but for the first

@@ -126,6 +126,7 @@ class Server:
         finally:
             self.versions.stop()
             self.predictor.batcher.close()
+
         return self._http.answered
 
     def _scan(self) -> None:
@@ -151,6 +152,7 @@ class Server:
                     f"{address} cannot be listened on; another program may have the port: take"
                     " another by --grpc-port"
                 ) from None
+
         await server.start()
         return server
 

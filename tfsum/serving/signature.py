@@ -225,6 +225,7 @@ def row_sizes(inputs: Arrays) -> list[int]:
             if array.dtype == object:
                 costs = np.vectorize(_text_cost, otypes=[int])(array)
             sizes += costs.sum(axis=tuple(range(1, array.ndim)))
+
     return sizes.tolist()
 
 
