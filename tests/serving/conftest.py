@@ -8,6 +8,7 @@ import httpx2
 import numpy as np
 import pytest
 import tensorflow as tf
+from patient_client import TIMEOUT
 
 from tfsum.serving.server import Server
 from tfsum.serving.settings import ServerSettings
@@ -111,7 +112,7 @@ class Asked:
     """A server without a socket: requests go to its application."""
 
     def __init__(self, folder, **settings):
-        self.server = Server(folder, ServerSettings(port=0, **settings))
+        self.server = Server(folder, ServerSettings(port=0, **{"timeout": TIMEOUT, **settings}))
         self.scan()
 
     def scan(self):

@@ -13,10 +13,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from cases import first_by_default
+from patient_client import TIMEOUT, Client
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.serving import AsyncClient, Client, RequestError, Server, ServerSettings
+from tfsum.serving import AsyncClient, RequestError, Server, ServerSettings
 
 TEXTS = [
     "It rained. The bridge was closed on Monday. Engineers found cracks in two of its pillars.",
@@ -28,7 +29,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def server():
-    with Server(settings=ServerSettings(port=0, grpc_port=0)) as started:
+    with Server(settings=ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT)) as started:
         yield started
 
 
@@ -104,7 +105,7 @@ def test_errors(url):
 
 def test_coroutines(url, shipped):
     async def ask():
-        async with AsyncClient(url) as client:
+        async with AsyncClient(url, timeout=TIMEOUT) as client:
             return await asyncio.gather(*(client.summarize(text, sentences=1) for text in TEXTS))
 
     assert [answer.summary for answer in asyncio.run(ask())] == [

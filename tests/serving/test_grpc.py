@@ -12,9 +12,10 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
+from patient_client import TIMEOUT, Client
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from tfsum.serving import Client, grpc_services
+from tfsum.serving import grpc_services
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.server import Server
 from tfsum.serving.settings import ServerSettings
@@ -34,6 +35,7 @@ def server(models):
     settings = ServerSettings(
         port=0,
         grpc_port=0,
+        timeout=TIMEOUT,
         version_policy="all",
         labels={"text/stable": 1},
         poll_seconds=0.1,
@@ -223,7 +225,9 @@ def test_large_messages(models, stub):  # 119
     text = "a" * (5 << 20)  # gRPC's own limit is 4 MB
     assert len(stub.Predict(request(text=[text])).outputs["summary"].string_val[0]) == len(text)
     with (
-        Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
+        Server(
+            models, ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT, max_body=1000)
+        ) as small,
         grpc.insecure_channel(f"127.0.0.1:{small.grpc_port}") as channel,
     ):
         asked = prediction_service_pb2_grpc.PredictionServiceStub(channel).Predict
@@ -247,7 +251,7 @@ def test_what_is_no_request_is_refused(server):
 
 def test_nothing_is_decoded_before_the_token_is_checked(models, monkeypatch):
     monkeypatch.setattr(grpc_services, "message", lambda name: pytest.fail("decoded"))
-    settings = ServerSettings(port=0, grpc_port=0, token="secret")
+    settings = ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT, token="secret")
     with (
         Server(models, settings) as server,
         grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel,
@@ -276,7 +280,9 @@ def test_what_nobody_waits_for_is_given_up(server, stub, monkeypatch):
 
 def test_a_token(models):
     with (
-        Server(models, ServerSettings(port=0, grpc_port=0, token="secret")) as closed,
+        Server(
+            models, ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT, token="secret")
+        ) as closed,
         grpc.insecure_channel(f"127.0.0.1:{closed.grpc_port}") as channel,
     ):
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
@@ -373,7 +379,9 @@ def test_our_client_waits_as_long_as_it_is_told():
 
 def test_our_client_does_not_repeat_what_is_too_large(models):
     with (
-        Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
+        Server(
+            models, ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT, max_body=1000)
+        ) as small,
         Client(f"grpc://127.0.0.1:{small.grpc_port}", "text", retries=1000) as client,
         pytest.raises(RequestError, match="larger than max") as caught,
     ):

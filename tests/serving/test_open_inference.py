@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import tritonclient.http as triton
+from patient_client import TIMEOUT
 
 import tfsum
 from tfsum.serving.server import Server
@@ -15,7 +16,7 @@ MODEL = "/v2/models/text"
 
 @pytest.fixture(scope="module")
 def client(models):
-    with Server(models, ServerSettings(port=0)) as server:
+    with Server(models, ServerSettings(port=0, timeout=TIMEOUT)) as server:
         made = triton.InferenceServerClient(f"127.0.0.1:{server.port}")
         yield made
         made.close()

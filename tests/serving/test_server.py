@@ -18,11 +18,12 @@ import urllib.request
 
 import pytest
 import tensorflow as tf
+from patient_client import TIMEOUT, Client
 
 import tfsum
 from tfsum.cli.main import main
 from tfsum.inference.shipped import shipped_folder
-from tfsum.serving import Client, RequestError, Server, ServerSettings
+from tfsum.serving import RequestError, Server, ServerSettings
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 # Accepts requests for ten times as long after a signal.
@@ -119,9 +120,8 @@ def test_accepted_requests_are_answered_after_sigterm(start, slow_models):  # 11
 @pytest.mark.parametrize("grpc", [False, True])
 def test_what_is_not_answered_within_the_grace_is_given_up(start, slow_models, grpc):
     port = free_port()
-    process, url = start(
-        slow_models, "--threads", 1, "--batch-characters", 1, "--grace", 1, "--grpc-port", port
-    )
+    words = ("--threads", 1, "--batch-characters", 1, "--timeout", LIMIT, "--grace", 1)
+    process, url = start(slow_models, *words, "--grpc-port", port)
     asked = f"grpc://127.0.0.1:{port}" if grpc else url
     texts = ["a text"] * 900
     with (
@@ -159,7 +159,8 @@ def free_port():
 
 @pytest.mark.slow  # a process of its own; .ci/run runs it
 def test_a_second_signal_ends_it_at_once(start, slow_models):
-    process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
+    words = ("--threads", 1, "--batch-characters", 1, "--timeout", LIMIT)
+    process, url = start(slow_models, *words)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(ask, url, 900)
         wait_until(lambda: waiting(url))
@@ -195,7 +196,10 @@ def test_a_signal_while_models_are_loaded(start, slow_models, signals, status):
 
 @pytest.mark.slow  # a process of its own; .ci/run runs it
 def test_the_access_log_has_no_text_and_the_client_works(start):
-    process, url = start("--no-access-log", shipped_folder() / "transformer_tatoeba_en_fr")
+    process, url = start(
+        *("--no-access-log", "--timeout", LIMIT),
+        shipped_folder() / "transformer_tatoeba_en_fr",
+    )
     with Client(url, "transformer_tatoeba_en_fr") as client:
         assert client.generate("I am cold.").summary == "J'ai froid."
     process.send_signal(signal.SIGINT)
@@ -252,7 +256,7 @@ def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
     head = (
         f"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}"
     )
-    settings = ServerSettings(port=0, max_document_bytes=9_000_000)
+    settings = ServerSettings(port=0, max_document_bytes=9_000_000, timeout=TIMEOUT)
     with Server(models, settings) as server, socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", server.port))
@@ -274,7 +278,7 @@ def test_connections_have_a_limit(models):
 
 
 def test_two_servers_share_a_port(models):
-    both = {"reuse_port": True}
+    both = {"reuse_port": True, "timeout": TIMEOUT}
     with Server(models, ServerSettings(port=0, grpc_port=0, **both)) as first:
         ports = {"port": first.port, "grpc_port": first.grpc_port}
         with Server(models, ServerSettings(**ports, **both)) as second:
