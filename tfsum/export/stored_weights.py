@@ -102,8 +102,9 @@ class StoredWeights(tf.Module):
             for path, variable in self.stored.items()
             if path.startswith(parts or "")
         }
-        for path in self.scales.keys() & values.keys():
-            values[path] *= self.scales[path][:, tf.newaxis]
+        for path, scale in self.scales.items():
+            if path in values:
+                values[path] *= scale[:, tf.newaxis]
         return values
 
     @contextlib.contextmanager

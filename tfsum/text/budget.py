@@ -5,12 +5,9 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tfsum.text.rows import Rows
-from tfsum.text.white_space import WHITE_SPACE, WORD
+from tfsum.text.white_space import UNSPACED, WHITE_SPACE, WORD
 
 UNLIMITED = 1 << 30  # below which the sums of two such limits stay in int32
-# White space as Python's `str.split` knows it, and the scripts that are written without it: their
-# characters are counted one by one, as ROUGE counts them (`tfsum.text.words`).
-_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 
 
 class Budget(NamedTuple):
@@ -59,7 +56,8 @@ def budget_of(
         ([[2, 11], [5, 6]], [[3, 1073741824]])
     """
     flat = texts.flat_values
-    apart = tf.strings.regex_replace(flat, _UNSPACED, " x ")
+    # characters without spaces between are counted one by one, as by ROUGE (`tfsum.text.words`)
+    apart = tf.strings.regex_replace(flat, f"[{UNSPACED}]", " x ")
     marks = tf.strings.regex_replace(tf.strings.regex_replace(apart, WORD, "x"), WHITE_SPACE, "")
     in_words, length = tf.strings.length(marks), tf.strings.length(flat, "UTF8_CHAR")
 

@@ -12,12 +12,12 @@ import tensorflow as tf
 
 from tfsum.text.repeat import place_in_run
 from tfsum.text.rows import Rows
+from tfsum.text.white_space import UNSPACED
 
 LONGEST = 3  # words of a phrase
 # Scripts that are written without spaces part words by their kind of letter: kanji and katakana are
 # words, hiragana is what stands between them.
-_OTHER = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_LETTER = rf"(?:[^\P{{L}}{_OTHER}]|[\p{{M}}\p{{N}}])"
+_LETTER = rf"(?:[^\P{{L}}{UNSPACED}]|[\p{{M}}\p{{N}}])"
 _WORD = rf"\p{{Han}}+|[\p{{Katakana}}ー]+|{_LETTER}+(?:['’.&-]{_LETTER}+)*"
 _APART = "\x1f"
 _SAYS_MORE = r".*\pL.*\pL.*"  # two letters
