@@ -14,7 +14,7 @@ from hypothesis import example, given
 
 from tfsum.errors import Error
 from tfsum.text.sentence_splitter import LONGEST, SentenceSplitter, split_unpunctuated
-from tfsum.text.splitting_rules import load_rules
+from tfsum.text.splitting_rules import LANGUAGES, load_patterns, load_rules
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 SPLITTERS = {newline: SentenceSplitter(newline) for newline in ("sentence", "paragraph", "space")}
@@ -169,6 +169,12 @@ def test_every_rule_is_needed_by_its_example(monkeypatch, stage, rule):
 def test_rules_have_different_names():
     names = [rule.name for rules in RULES.values() for rule in rules]
     assert len(set(names)) == len(names)
+
+
+def test_every_pattern_of_a_language_is_used():
+    written = "".join(path.read_text(encoding="utf-8") for path in LANGUAGES.glob("*.toml"))
+    unused = {name for name in load_patterns() if f"<{name}>" not in written}
+    assert unused == {"conjunctions"}  # for texts without punctuation
 
 
 @pytest.mark.reference
