@@ -11,12 +11,11 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from tfsum.answer_warnings import AnswerWarning
-from tfsum.errors import Error
 from tfsum.option import Option
-from tfsum.settings_errors import mistakes
+from tfsum.settings_errors import Checked
 
 MOST_KEYWORDS = 100
 QUERY_WEIGHT = 0.7
@@ -46,23 +45,7 @@ class Input:
     nothing: Value
 
 
-class Contract(BaseModel):
-    """Base of what is asked: wrong values are one `tfsum.Error`, the same for every entrance."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    def __init__(self, **fields: object) -> None:
-        try:
-            super().__init__(**fields)
-        except ValidationError as error:
-            raise Error("; ".join(mistakes(error, type(self)))) from None
-
-    def given(self) -> set[str]:
-        """The names of the fields that differ from their defaults."""
-        return set(self.model_dump(exclude_defaults=True))
-
-
-class SummaryRequest(Contract):
+class SummaryRequest(Checked):
     """What is asked of a text, or of several.
 
     Raises:

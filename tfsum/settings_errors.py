@@ -62,6 +62,10 @@ class Checked(pydantic.BaseModel):
         except pydantic.ValidationError as error:
             raise Error("; ".join(mistakes(error, type(self)))) from None
 
+    def given(self) -> set[str]:
+        """The names of the fields that differ from their defaults."""
+        return set(self.model_dump(exclude_defaults=True))
+
 
 def mistakes(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -> list[str]:
     """Says everything that pydantic found wrong with the values of a class.

@@ -7,16 +7,16 @@ BertSumAbs by BLEU and ROUGE; a BertClassifier by accuracy and F1.
 import argparse
 
 import tfsum
-from tfsum.cli.options import add_settings, read_settings
+from tfsum.cli.options import add_settings, number, read_settings
 from tfsum.cli.parser import (
     FORMAT,
     Options,
     Parser,
     add_options,
     given_options,
-    number_or_auto,
 )
 from tfsum.cli.search_options import add_search_options, take_search
+from tfsum.request import SummaryRequest
 from tfsum.tasks.recipes import section_class
 
 EXAMPLES = """examples:
@@ -72,7 +72,7 @@ OPTIONS: Options = {
             "help": "column of the summaries (default: summary)",
         },
         "-n --sentences": {
-            "type": number_or_auto,
+            "type": number,
             "metavar": "N",
             "help": "sentences of a summary (default: 3), or auto: as many as score best",
         },
@@ -117,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     read_settings(MEASURES, arguments)
     read_settings(DATA, arguments, train=corpus, validation=corpus, records="")
+    read_settings(SummaryRequest, arguments, ["sentences"])
     search = take_search(options)  # out of the options
     report = tfsum.evaluate(model, corpus, **options, **search)
     print(report.to_json() if form == "json" else report.to_text())

@@ -3,8 +3,10 @@
 import argparse
 
 import tfsum
-from tfsum.cli.parser import Options, Parser, add_options, given_options, number_or_auto
+from tfsum.cli.options import number, read_settings
+from tfsum.cli.parser import Options, Parser, add_options, given_options
 from tfsum.cli.search_options import add_search_options, take_search
+from tfsum.request import SummaryRequest
 
 EXAMPLES = """examples:
   tfsum export runs/news/best saved_models/my_model/1
@@ -41,7 +43,7 @@ OPTIONS: Options = {
     },
     "BertSumExt": {
         "-n --sentences": {
-            "type": number_or_auto,
+            "type": number,
             "metavar": "N",
             "help": "sentences of serving_default (default: 3), or auto with expected_rouge",
         },
@@ -77,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     model, destination = options.pop("model"), options.pop("destination")
     arguments.parser.require_paths(model)
 
+    read_settings(SummaryRequest, arguments, ["sentences"])
     search = take_search(options)  # out of the options
     print(tfsum.export_model(model, destination, **options, **search))
     return 0

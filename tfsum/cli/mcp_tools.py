@@ -23,7 +23,8 @@ from pydantic import Field
 import tfsum
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import Source, read_source
-from tfsum.request import MOST_KEYWORDS, Contract, Count, SummaryRequest
+from tfsum.request import MOST_KEYWORDS, Count, SummaryRequest
+from tfsum.settings_errors import Checked
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 LARGEST = 8 << 20  # characters of a text, and bytes of a file
@@ -37,7 +38,7 @@ Record = dict[str, object]
 FIELDS = SummaryRequest.model_fields
 
 
-class Call(Contract):
+class Call(Checked):
     """The text of a call of a tool."""
 
     text: str | list[str] | None = Field(

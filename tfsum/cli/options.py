@@ -63,19 +63,26 @@ def add_settings(
         )
 
 
-def read_settings(model: type[Model], arguments: argparse.Namespace, **others: object) -> Model:
+def read_settings(
+    model: type[Model],
+    arguments: argparse.Namespace,
+    only: Collection[str] | None = None,
+    **others: object,
+) -> Model:
     """Makes the settings of a class of the options that were given.
 
     Args:
         model: The class.
         arguments: Parsed arguments; `arguments.parser` is the parser of the verb, which ends with
             exit status 2 and a sentence for each value that the class refuses.
+        only: Names of the fields that are options; by default all.
         **others: Values of fields that are no options.
 
     Returns:
         The settings, with the class's defaults for what was not given.
     """
-    given = {name: value for name, value in vars(arguments).items() if name in model.model_fields}
+    fields = model.model_fields if only is None else only
+    given = {name: value for name, value in vars(arguments).items() if name in fields}
     parser: Parser = arguments.parser
     try:
         return model(**given, **others)
@@ -97,7 +104,7 @@ def _kind(schema: Schema, option: Option) -> dict[str, Any]:
     if types[0].get("type") in ("array", "object"):
         kind["action"] = "append"
     if any(each.get("type") in ("integer", "number") for each in types):
-        kind["type"] = _number
+        kind["type"] = number
     return kind
 
 
@@ -107,8 +114,16 @@ def _metavar(schema: Schema) -> str:
     return str(schema.get("const", METAVARS.get(schema.get("type", ""), "VALUE")))
 
 
-def _number(word: str) -> int | float | str:
-    """A word as a number where it is one; what it must be is the class's to say."""
+def number(word: str) -> int | float | str:
+    """A word as a number where it is one; what it must be is the class's to say.
+
+    Args:
+        word: Value of an option.
+
+    Example:
+        >>> number("3"), number("0.5"), number("auto")
+        (3, 0.5, 'auto')
+    """
     for kind in (int, float):
         try:
             return kind(word)

@@ -100,43 +100,6 @@ def add_options(parser: Parser, groups: Options) -> None:
                 parser.group(title).add_argument(*flags.split(), **settings)
 
 
-def positive(word: str) -> int:
-    """Parses a whole number of at least 1, as a `type` of argparse.
-
-    Args:
-        word: Value of an option.
-
-    Raises:
-        argparse.ArgumentTypeError: It is something else.
-
-    Example:
-        >>> positive("3")
-        3
-    """
-    if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"found {word!r}, expected a whole number from 1")
-    return int(word)
-
-
-def number_or_auto(word: str) -> int | str:
-    """Parses a whole number of at least 1 or "auto", as a `type` of argparse.
-
-    Args:
-        word: Value of an option.
-
-    Raises:
-        argparse.ArgumentTypeError: It is something else.
-
-    Example:
-        >>> number_or_auto("3"), number_or_auto("auto")
-        (3, 'auto')
-    """
-    try:
-        return word if word == "auto" else positive(word)
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{error}, or auto") from None
-
-
 def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns the options of a call by name, to be passed on to a function of the library.
 
