@@ -11,6 +11,7 @@ import urllib.request
 
 import numpy as np
 import pytest
+from patient_client import TIMEOUT, Client
 
 pytest.importorskip("tensorflow")
 
@@ -19,7 +20,7 @@ from tfsum.cli.main import main
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inference.texts import filled
 from tfsum.request import SummaryRequest
-from tfsum.serving import Client, Server, ServerSettings
+from tfsum.serving import Server, ServerSettings
 from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of
 
 TEXT = (
@@ -72,7 +73,7 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def server():
-    with Server(settings=ServerSettings(port=0, grpc_port=0)) as started:
+    with Server(settings=ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT)) as started:
         yield started
 
 
