@@ -26,7 +26,7 @@ Summarize = Callable[[list[str]], Sequence[Answer]]
 Result = tuple[Document, Answer, list[str] | None]  # the last: names of documents together
 
 
-class Bar(Protocol):
+class _Bar(Protocol):
     """A progress bar of tqdm."""
 
     def update(self, n: int = 1) -> object: ...
@@ -86,7 +86,7 @@ def answer_sources(
     return int(bool(failures))
 
 
-def _note(document: Document, result: Answer, bar: Bar) -> None:
+def _note(document: Document, result: Answer, bar: _Bar) -> None:
     """Writes what the reader should know of a document and its answer to standard error."""
     warnings = [f"warning: {sentence_of(one)}" for one in getattr(result, "warnings", [])]
     for note in (*document.notes, *warnings):
@@ -111,7 +111,7 @@ def _shown(
     return highlighted(document.text, result, document.name, form, heading)
 
 
-def _together(documents: Iterator[Document], summarize: Summarize, bar: Bar) -> Iterator[Result]:
+def _together(documents: Iterator[Document], summarize: Summarize, bar: _Bar) -> Iterator[Result]:
     """The answer to all documents, if there are any."""
     every = list(documents)
     if not every:
@@ -124,7 +124,7 @@ def _together(documents: Iterator[Document], summarize: Summarize, bar: Bar) -> 
 
 
 def _one_by_one(
-    documents: Iterator[Document], summarize: Summarize, bar: Bar, in_order: bool
+    documents: Iterator[Document], summarize: Summarize, bar: _Bar, in_order: bool
 ) -> Iterator[Result]:
     """The answer to each document; in the order of the documents, or as they come."""
     for group in groups(documents):
@@ -162,7 +162,7 @@ def unanswered(
     arguments: argparse.Namespace,
     files: AnswerFiles | None,
     failures: list[str],
-    bar: Bar,
+    bar: _Bar,
 ) -> Iterator[Document]:
     """The documents that have no answer yet.
 
@@ -225,7 +225,7 @@ def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
 
 
 def answers(
-    group: list[Document], summarize: Summarize, bar: Bar
+    group: list[Document], summarize: Summarize, bar: _Bar
 ) -> Iterator[tuple[int, Document, Answer]]:
     """Index, document and result of each of a group, the shortest first.
 
