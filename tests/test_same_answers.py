@@ -236,7 +236,7 @@ def options_of(fields):
         yield from [flag] if value is True else [flag, str(value)]
 
 
-@pytest.mark.parametrize("request_name", [name for name in REQUESTS if name != "trigrams"])
+@pytest.mark.parametrize("request_name", REQUESTS)
 @pytest.mark.parametrize("asks_server", [False, True], ids=["here", "server"])
 def test_the_command_line_answers_as_python(server, tmp_path, capsys, request_name, asks_server):
     texts, fields = texts_of(request_name), REQUESTS[request_name]

@@ -98,7 +98,7 @@ class SummaryRequest(Checked):
     together: Annotated[bool, Option(group=ABOUT)] = Field(
         False, description="One summary of several texts, which says a thing once."
     )
-    block_trigrams: Annotated[bool | None, Option(hidden=True), Input("block_trigrams", False)] = (
+    block_trigrams: Annotated[bool | None, Option(group=LENGTH), Input("block_trigrams", False)] = (
         Field(None, description="Whether to skip a sentence that repeats three words in a row.")
     )
     newline: Annotated[Newline | None, Option(group=READING)] = Field(

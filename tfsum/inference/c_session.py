@@ -132,7 +132,7 @@ class CSession:
         compute: "float32" or "bfloat16", see `tfsum.inference.compute`.
 
     Attributes:
-        signatures: Names of its signatures.
+        signatures: Name of a signature -> the names of its inputs.
 
     Raises:
         ExportError: The model cannot be loaded, or an operation is not allowed.
@@ -148,7 +148,9 @@ class CSession:
         check_operations(folder, description["ops"])
         (graph,) = read_graphs(folder)
         self._definitions = graph.signature_def
-        self.signatures = frozenset(self._definitions)
+        self.signatures = {
+            name: frozenset(definition.inputs) for name, definition in self._definitions.items()
+        }
         self._folder = folder
         if not (index := folder / "variables" / "variables.index").is_file():
             # the C library would load the model without weights

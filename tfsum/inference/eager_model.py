@@ -26,7 +26,7 @@ class EagerModel:
         description: Content of its assets.extra/tfsum.json.
 
     Attributes:
-        signatures: Names of its signatures.
+        signatures: Name of a signature -> the names of its inputs.
 
     Raises:
         ExportError: As `load_model`.
@@ -40,7 +40,10 @@ class EagerModel:
 
     def __init__(self, folder: pathlib.Path, description: dict) -> None:
         self._folder, self._model = folder, load_model(folder, description)
-        self.signatures = frozenset(self._model.signatures)
+        self.signatures = {
+            name: frozenset(function.structured_input_signature[1])
+            for name, function in self._model.signatures.items()
+        }
 
     def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
         """Calls a signature.

@@ -19,10 +19,10 @@ class Model(Protocol):
     """An exported model that is opened: a `CSession` or an `EagerModel`.
 
     Attributes:
-        signatures: Names of its signatures.
+        signatures: Name of a signature -> the names of its inputs.
     """
 
-    signatures: frozenset[str]
+    signatures: dict[str, frozenset[str]]
 
     def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
         """Calls a signature, from any thread.

@@ -85,7 +85,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         self._retries = retries
         self._batch_characters, self._batch_documents = batch_characters, batch_documents
         self._room = asyncio.Semaphore(at_once)
-        self._knows_defaults = False
+        self._signatures: dict[str, tuple[list[str], list[str]]] | None = None  # once known
 
     async def __aexit__(self, *exception: object) -> None:
         """Closes the connections."""
@@ -204,10 +204,10 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             Error: The model cannot do what is asked.
             RequestError: The server refused a request, or was not reached.
         """
-        if not self._knows_defaults:
-            await self.signatures()
-            self._knows_defaults = True
-        question = Question(several(texts), request, self._transport.defaults)
+        if self._signatures is None:
+            self._signatures = await self.signatures()
+        inputs, _ = self._signatures.get("extract", (None, None))
+        question = Question(several(texts), request, self._transport.defaults, inputs)
         outputs = {
             signature: await self._rows(signature, question.encoded, **inputs)
             for signature, inputs in question.calls.items()

@@ -110,7 +110,8 @@ class SummarizeApi:
         """The answer of an extractive model."""
         try:
             defaults = defaults_of(servable.description)
-            question = await asyncio.to_thread(Question, body.texts, body, defaults)
+            inputs = servable.signatures["extract"].inputs
+            question = await asyncio.to_thread(Question, body.texts, body, defaults, inputs)
         except Error as error:
             raise invalid(str(error)) from None
 

@@ -158,6 +158,16 @@ def test_a_document_of_several_is_read_as_if_it_were_alone(summarize, article, r
 
 
 def test_an_older_export_says_so(summarize, monkeypatch):
-    monkeypatch.setattr(summarize._model, "signatures", frozenset({"summarize"}))
+    monkeypatch.setattr(summarize._model, "signatures", {"summarize": frozenset({"text"})})
     with pytest.raises(Error, match="has no signature extract; an older tfsum exported it"):
         summarize("It rained.", words=9)
+
+
+def test_an_older_export_lacks_an_input(summarize, monkeypatch):
+    """A field that is newer than the model is left out, and refused where it is asked for."""
+    inputs = summarize._model.signatures["extract"] - {"min_score"}
+    monkeypatch.setitem(summarize._model.signatures, "extract", inputs)
+    question = Question(["a"], SummaryRequest(words=9), Defaults(), inputs)
+    assert "min_score" not in question.calls["extract"]
+    with pytest.raises(Error, match="min_score: this model was exported by an older tfsum"):
+        summarize("It rained.", min_score=0.5)

@@ -4,7 +4,7 @@ needs no TensorFlow, as in a client."""
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,7 @@ class Question:
         defaults: What the export does where the request leaves it open; None where a server does
             not say it: a request that gives no limit is then answered by the export's default
             signature.
+        inputs: Names of the inputs of the model's signature `extract`; None for all of today.
 
     Attributes:
         encoded: The input `text` of every call, in UTF-8.
@@ -90,7 +91,11 @@ class Question:
     """
 
     def __init__(
-        self, texts: Sequence[str], request: SummaryRequest, defaults: Defaults | None
+        self,
+        texts: Sequence[str],
+        request: SummaryRequest,
+        defaults: Defaults | None,
+        inputs: Collection[str] | None = None,
     ) -> None:
         self._given = check_texts(texts)
         self._request, self._defaults = request, defaults or Defaults()
@@ -111,7 +116,7 @@ class Question:
         elif defaults is None and not request.given() & set(INPUTS):
             self.calls = {"serving_default": {}}
         else:
-            self.calls = {"extract": self._inputs()}
+            self.calls = {"extract": self._inputs(inputs)}
         if request.keywords is not None:
             self.calls["keywords"] = {"max_keywords": request.keywords}
 
@@ -132,8 +137,8 @@ class Question:
             answers = [with_documents(answer, self._given) for answer in answers]
         return answers
 
-    def _inputs(self) -> dict[str, Value]:
-        """The inputs of the signature `extract`."""
+    def _inputs(self, known: Collection[str] | None) -> dict[str, Value]:
+        """The inputs of the signature `extract`, of those that the model knows."""
         request, defaults = self._request, self._defaults
         given = {name: getattr(request, name) for name in INPUTS}
         if given["sentences"] is None and not self._has_limit():
@@ -150,6 +155,13 @@ class Question:
 
         inputs: dict[str, Value] = {}
         for name, entry in INPUTS.items():
+            if known is not None and entry.name not in known:
+                if given[name] is None:
+                    continue
+                raise Error(
+                    f"{name}: this model was exported by an older tfsum, which did not have it;"
+                    " export it again, or leave it out"
+                )
             value = entry.nothing if given[name] is None else type(entry.nothing)(given[name])
             # as good as no limit, and int32
             inputs[entry.name] = min(value, LARGEST) if type(value) is int else value

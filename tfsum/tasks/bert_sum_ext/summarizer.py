@@ -84,7 +84,8 @@ class Summarizer(ExportedModel):
         Raises:
             Error: An element is not a str, or the model cannot do what is asked.
         """
-        question = Question(several(texts), request, defaults_of(self.description))
+        inputs = self._model.signatures.get("extract")
+        question = Question(several(texts), request, defaults_of(self.description), inputs)
         return answer_question(question, self._rows)
 
     def together(
