@@ -49,7 +49,7 @@ class Call(Checked):
     )
 
 
-class Summarize(SummaryRequest, Call):
+class SummarizeTool(SummaryRequest, Call):
     """Chooses the sentences that say most of a text; by default two to four of them."""
 
     def answer(self, model: Summarizer, root: pathlib.Path | None) -> Record:
@@ -58,7 +58,7 @@ class Summarize(SummaryRequest, Call):
         return answer.record()
 
 
-class Compress(Call):
+class CompressTool(Call):
     """Shortens a text to a number of words for a context window, verbatim and in order."""
 
     words: Count = Field(description=FIELDS["words"].description)
@@ -71,7 +71,7 @@ class Compress(Call):
         return answer.record()
 
 
-class Keywords(Call):
+class KeywordsTool(Call):
     """Finds the words and phrases that carry a text."""
 
     number: int = Field(8, ge=1, le=MOST_KEYWORDS, description=FIELDS["keywords"].description)
@@ -82,10 +82,10 @@ class Keywords(Call):
         return {"keywords": [vars(word) for word in found]}
 
 
-TOOLS: dict[str, type[Summarize] | type[Compress] | type[Keywords]] = {
-    "summarize": Summarize,
-    "compress": Compress,
-    "keywords": Keywords,
+TOOLS: dict[str, type[SummarizeTool] | type[CompressTool] | type[KeywordsTool]] = {
+    "summarize": SummarizeTool,
+    "compress": CompressTool,
+    "keywords": KeywordsTool,
 }
 
 

@@ -15,7 +15,7 @@ from tfsum.inference.texts import Value, as_bytes, batches, filled
 from tfsum.quiet_tensorflow import load_tensorflow
 
 
-class Model(Protocol):
+class OpenedModel(Protocol):
     """An exported model that is opened: a `CSession` or an `EagerModel`.
 
     Attributes:
@@ -100,7 +100,7 @@ class ExportedModel:
         return [answers[i] for i in range(len(answers))]
 
 
-def open_model(path: pathlib.Path, description: dict, compute: str = "float32") -> Model:
+def open_model(path: pathlib.Path, description: dict, compute: str = "float32") -> OpenedModel:
     """Opens an exported model in TensorFlow's C library, or in its Python where that cannot.
 
     Args:
