@@ -159,11 +159,10 @@ class Transformer(EncoderDecoder):
         self.source_vocabulary_size = source_vocabulary_size
         self.start_id, self.end_id, self.max_length = start_id, end_id, max_length
 
-        if shared_embeddings:
-            self.source_embedding = self._embedding("embedding", source_vocabulary_size)
-            self.target_embedding = self.source_embedding
-        else:
-            self.source_embedding = self._embedding("source_embedding", source_vocabulary_size)
+        table = "embedding" if shared_embeddings else "source_embedding"
+        self.source_embedding = self._embedding(table, source_vocabulary_size)
+        self.target_embedding = self.source_embedding
+        if not shared_embeddings:
             self.target_embedding = self._embedding("target_embedding", target_vocabulary_size)
 
         policy = self.dtype_policy
@@ -181,6 +180,7 @@ class Transformer(EncoderDecoder):
         """A table whose rows, multiplied by sqrt(D) before positions are added, have variance 1."""
         width = self.config["d_model"]
         normal = initializers.RandomNormal(stddev=width**-0.5)
+
         return layers.Embedding(rows, width, normal, name=name, dtype=self.dtype_policy)
 
     @classmethod
