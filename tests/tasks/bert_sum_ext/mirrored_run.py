@@ -3,25 +3,19 @@
 python mirrored_run.py MATERIAL FOLDER (the folders that test_train.py makes)
 """
 
-import pathlib
-import sys
-
-import numpy as np
-import two_processors  # noqa: F401 - before tfsum
+from mirrored import train_both
 from test_train import data_of, make_recipe
 
 from tfsum.tasks.bert_sum_ext.train import ExtractiveRun, build_model
-from tfsum.training.environment import set_precision_and_seed, strategy_of
 
 
-def train(name, material, folder):
-    set_precision_and_seed("float32", 3)
+def recipe_of(material, folder):
     sizes = {"head_layers": 1, "head_num_heads": 2, "head_feed_forward_width": 12}
     rates = ("head_dropout", "hidden_dropout_prob", "attention_probs_dropout_prob")
-    recipe = make_recipe(
+    return make_recipe(
         material,
         sizes | dict.fromkeys(rates, 0.0),
-        folder=str(folder / name),
+        folder=str(folder),
         steps=4,
         tokens_per_batch=128,
         validate_every=2,
@@ -30,17 +24,7 @@ def train(name, material, folder):
         encoder_learning_rate=1e-3,
         average_decay=0.9,
     )
-    with strategy_of(name).scope():
-        model = build_model(recipe, data_of(material))
-    run = ExtractiveRun(recipe, data_of(material), model)
-    run.fit()
-    np.savez(
-        folder / f"{name}.npz",
-        **{v.path.replace("/", "."): v.numpy() for v in model.trainable_variables},
-    )
 
 
 if __name__ == "__main__":
-    material, folder = map(pathlib.Path, sys.argv[1:])
-    train("mirrored", material, folder)
-    train("one", material, folder)
+    train_both(recipe_of, data_of, build_model, ExtractiveRun)
