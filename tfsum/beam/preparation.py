@@ -12,8 +12,7 @@ import apache_beam as beam
 import tfsum
 from tfsum.atomic_files import write_atomically
 from tfsum.beam.running import running
-from tfsum.data.record_writer import RecordWriter
-from tfsum.data.shard_work import ShardWork
+from tfsum.data.shard_work import RecordWriter, ShardWork
 from tfsum.quiet_tensorflow import load_tensorflow
 
 

@@ -1,4 +1,5 @@
-"""A corpus as shards of records: interruptible at any moment, and everything counted."""
+"""A corpus as shards of records: interruptible at any moment, and everything counted;
+and vocabularies that are learned from one."""
 
 import collections
 import contextlib
@@ -14,8 +15,7 @@ from filelock import FileLock, Timeout
 
 from tfsum.data.corpus_files import file_digests
 from tfsum.data.manifest import Manifest
-from tfsum.data.record_writer import RecordWriter
-from tfsum.data.shard_work import ShardRunner, ShardWork, run_shards
+from tfsum.data.shard_work import RecordWriter, ShardRunner, ShardWork, run_shards
 from tfsum.errors import DataError, Error
 from tfsum.formats.piece_files import piece_file
 from tfsum.formats.text_settings import read_text_settings
@@ -238,3 +238,49 @@ def _locked(folder: pathlib.Path, progress: bool) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def learned_vocabularies(
+    folder: str | pathlib.Path,
+    settings: dict[str, Any],
+    files: Mapping[str, str | pathlib.Path | None],
+    vocabularies: Mapping[str, tuple[Iterable[str], int]],
+    **options: Any,
+) -> list[pathlib.Path]:
+    """Learns vocabularies; a second call finds them done.
+
+    Args:
+        folder: Directory of the pieces and their manifest.
+        settings: Everything that decides what they hold, but for the files.
+        files: Files that do, by their name in the settings; None where there is none.
+        vocabularies: File name -> texts and number of pieces.
+        **options: Arguments of `learn_vocabulary`.
+
+    Returns:
+        The files.
+
+    Raises:
+        Error: `folder` holds vocabularies that were learned otherwise, or see `learn_vocabulary`.
+
+    Example:
+        >>> import tempfile
+        >>> vocabularies = {"vocab.txt": (["it rained", "it rained"], 400)}
+        >>> (file,) = learned_vocabularies(
+        ...     tempfile.mkdtemp(), {"size": 400}, {}, vocabularies, lowercase=True
+        ... )
+        >>> file.name, file.read_text().split()[0]
+        ('vocab.txt', '[PAD]')
+    """
+    from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary  # loads TensorFlow
+
+    manifest = Manifest.open(folder, file_digests(files) | settings)
+    manifest.forget_missing(list(vocabularies))
+    for name, (texts, size) in vocabularies.items():
+        if name not in manifest.shards:
+            pieces = learn_vocabulary(texts, size, **options)
+            write_vocabulary(pieces, manifest.folder / name)
+            manifest.add(name, {"pieces": len(pieces)}, editable=True)
+    if not manifest.counts:
+        manifest.finish({})
+
+    return [manifest.folder / name for name in vocabularies]

@@ -1,13 +1,13 @@
-"""Corpus files of documents with summaries: JSON lines, tables, and files of the papers."""
+"""Readers of corpora: documents with summaries or labels, pairs of texts, columns and lines."""
 
 import hashlib
 import itertools
 import pathlib
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfsum.data.corpus_files import KINDS, SHARD, STORY, TOKENS, corpus_files, file_kind, open_text
-from tfsum.data.documents.corpus_labels import corpus_labels
 from tfsum.data.paper_files import read_paper_file
 from tfsum.data.rows import file_rows, text_field
 from tfsum.errors import DataError
@@ -15,6 +15,8 @@ from tfsum.errors import DataError
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
 """A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of
 its columns."""
+DROPPED = ("empty_source", "empty_target", "duplicates", "long_source", "long_target")
+"""Why a pair is left out."""
 
 
 def corpus_name(corpus: Corpus) -> str:
@@ -244,3 +246,121 @@ def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[
         for line, row in file_rows(str(path), file, kind, header):
             yield f"{path}:{line}", row
             read.line = line
+
+
+def read_pairs(
+    corpus: Corpus,
+    target_corpus: str | pathlib.Path | None = None,
+    *,
+    source: str = "source",
+    target: str = "target",
+) -> Iterator[tuple[str, str]]:
+    """Reads pairs of texts in order, one at a time, in NFC, without blanks at their ends.
+
+    Args:
+        corpus: A `.jsonl`, `.csv` or `.tsv` file with both texts, or its rows in memory; or, beside
+            `target_corpus`, a file of source texts, one a line. Each may end in `.gz`.
+        target_corpus: A file of as many target texts.
+        source: Name of the column with the source; a number from 1 in a table without a header
+            line.
+        target: Name of the column with the target, likewise.
+
+    Yields:
+        (source, target).
+
+    Raises:
+        DataError: A file cannot be read, a field is missing, or parallel files differ in their
+            numbers of lines.
+
+    Example:
+        >>> list(read_pairs([{"source": " the cat ", "target": "le chat"}]))
+        [('the cat', 'le chat')]
+    """
+    if target_corpus is None:
+        pairs: Iterator[tuple[str, ...]] = read_columns(corpus, (source, target))
+    elif isinstance(corpus, str | pathlib.Path):
+        pairs = _parallel(corpus, target_corpus)
+    else:
+        raise DataError(
+            f"{target_corpus}: holds the targets of a file of sources, and the corpus is rows in"
+            " memory; give a file, or rows with both texts and no target_corpus"
+        )
+
+    for first, second in pairs:
+        yield (
+            unicodedata.normalize("NFC", first).strip(),
+            unicodedata.normalize("NFC", second).strip(),
+        )
+
+
+def _parallel(
+    corpus: str | pathlib.Path, target_corpus: str | pathlib.Path
+) -> Iterator[tuple[str, str]]:
+    both = itertools.zip_longest(read_lines(corpus), read_lines(target_corpus))
+    for line, texts in enumerate(both, start=1):
+        if None in texts:
+            short, long = (corpus, target_corpus) if texts[0] is None else (target_corpus, corpus)
+            raise DataError(
+                f"{short}: ends after line {line - 1} and {long} goes on; expected as many lines in"
+                " both, the same line of each a pair"
+            )
+        yield texts
+
+
+def corpus_labels(
+    place: str, row: Mapping[str, Any], text: str, labels: str
+) -> tuple[list[str], list[float]]:
+    """The sentences of a row that carries its own labels, and their labels.
+
+    Args:
+        place: Place of the row, for messages.
+        row: Row with the sentences as a list of strings, and the labels: a number from 0 to 1 for
+            each sentence, or the numbers of the sentences that make the summary, from 0. (Two
+            sentences with the labels [0, 1] are labelled one by one.)
+        text, labels: The names of the two fields.
+
+    Returns:
+        The sentences, each in one line, blank ones left out; and a label for each.
+
+    Raises:
+        DataError: A field is missing or of another form.
+
+    Example:
+        >>> corpus_labels(
+        ...     "a.jsonl:1",
+        ...     {"text": ["It rained.", "It rains.", "Rain."], "labels": [2]},
+        ...     "text",
+        ...     "labels",
+        ... )
+        (['It rained.', 'It rains.', 'Rain.'], [0.0, 0.0, 1.0])
+    """
+    sentences, marks = row.get(text), row.get(labels)
+    if not isinstance(sentences, list) or not all(
+        isinstance(sentence, str) for sentence in sentences
+    ):
+        raise DataError(
+            f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of"
+            f" sentences, which the labels in {labels!r} are of"
+        )
+
+    size = len(sentences)
+    if not isinstance(marks, list) or not all(type(label) in (int, float) for label in marks):
+        raise DataError(
+            f"{place}: field {labels!r} is {marks!r:.60}; expected a list of numbers: 0 or 1 for"
+            " each sentence, or the numbers of sentences, from 0"
+        )
+
+    if len(marks) == size and all(0 <= label <= 1 for label in marks):
+        values = [float(label) for label in marks]
+    elif len(set(marks)) == len(marks) and all(
+        type(label) is int and 0 <= label < size for label in marks
+    ):
+        values = [float(number in marks) for number in range(size)]
+    else:
+        raise DataError(
+            f"{place}: field {labels!r} is {marks!r:.60} for {size} sentences; expected {size}"
+            f" numbers from 0 to 1, or different numbers of sentences, from 0 to {size - 1}"
+        )
+
+    kept = [i for i, sentence in enumerate(sentences) if sentence.strip()]
+    return [" ".join(sentences[i].split()) for i in kept], [values[i] for i in kept]

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from tfsum.data.pairs import read_pairs
-from tfsum.data.readers import Corpus, corpus_name
+from tfsum.data.readers import Corpus, corpus_name, read_pairs
 from tfsum.errors import DataError, Error
 from tfsum.evaluation.batched import batched
 from tfsum.evaluation.bleu import score_with_interval
@@ -135,7 +134,7 @@ def evaluate(
         corpus: A file with both texts, or rows of them, or beside `targets` a file of sources, one
             a line.
         targets: A file of as many targets.
-        source, target: Names of the columns, see `tfsum.data.pairs.read_pairs`.
+        source, target: Names of the columns, see `tfsum.data.readers.read_pairs`.
         target_lines: The first lines of a target that are kept; None is as in the model's recipe,
             else all.
         tokenize: The words of BLEU, as sacrebleu names its tokenizers.

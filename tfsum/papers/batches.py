@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tfsum.data.batcher import TokenBudgetBatcher
+from tfsum.data.batcher import TokenBudgetBatcher, ragged_places
 from tfsum.data.documents.summary_batches import Summaries, SummaryBatcher, load_summaries
 from tfsum.data.documents.windows import DocumentBatcher
-from tfsum.data.ragged import ragged_places
 from tfsum.data.records import Paths, load_columns
 from tfsum.models import BertSumAbs
 from tfsum.papers.preprocessing import Program, pieces_between_blanks, segments

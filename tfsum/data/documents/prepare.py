@@ -70,7 +70,7 @@ def prepare(
         labels: "greedy" (BertSum's, 0 or 1), "combination" (BertSum's other one, the best of all
             extracts; slow), "soft" (shares of the best extracts), or "corpus": those in the
             corpus's field `labels`, whose text is a list of sentences then, see
-            `tfsum.data.documents.corpus_labels`.
+            `tfsum.data.readers`.
         summary_sentences: Largest number of sentences in an extract of the oracle.
         temperature: Temperature of the soft labels.
         max_sentences: Sentences kept of a document.

@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 import tensorflow as tf
 
-from tfsum.data.batcher import TokenBudgetBatcher
+from tfsum.data.batcher import TokenBudgetBatcher, padded
 from tfsum.data.documents.windows import DocumentBatcher, WindowedDocuments
-from tfsum.data.ragged import padded
 from tfsum.data.records import Paths, read_records
 from tfsum.text.word_piece import WordPiece
 

@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 import tensorflow as tf
 
-from tfsum.data.batcher import TokenBudgetBatcher
-from tfsum.data.ragged import ragged_places
+from tfsum.data.batcher import TokenBudgetBatcher, ragged_places
 from tfsum.data.records import Paths, load_columns
 from tfsum.errors import DataError
 from tfsum.text.packing import lay_out_windows

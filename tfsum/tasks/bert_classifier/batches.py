@@ -12,8 +12,7 @@ from typing import ClassVar
 import numpy as np
 import tensorflow as tf
 
-from tfsum.data.batcher import TokenBudgetBatcher
-from tfsum.data.ragged import padded
+from tfsum.data.batcher import TokenBudgetBatcher, padded
 from tfsum.data.readers import Corpus, corpus_name, read_columns
 from tfsum.errors import DataError
 from tfsum.text.packing import pack

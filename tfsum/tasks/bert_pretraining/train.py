@@ -11,8 +11,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from tfsum.data.learned_vocabulary import learned_vocabularies
-from tfsum.data.preparation import vocabulary_file
+from tfsum.data.preparation import learned_vocabularies, vocabulary_file
 from tfsum.data.readers import RereadTexts, read_documents
 from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder

@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 
+from tfsum.data.batcher import ragged_places
 from tfsum.data.documents.summary_batches import Summaries, join_targets
 from tfsum.data.documents.windows import WindowedDocuments, in_windows
-from tfsum.data.ragged import ragged_places
 from tfsum.data.records import Paths, load_columns
 from tfsum.errors import DataError
 

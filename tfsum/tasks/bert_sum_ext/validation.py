@@ -5,8 +5,8 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from tfsum.data.batcher import ragged_places
 from tfsum.data.documents.windows import DocumentBatcher, load_windows
-from tfsum.data.ragged import ragged_places
 from tfsum.data.records import Paths, read_records
 from tfsum.errors import DataError
 from tfsum.evaluation.rouge import METRICS, score_summaries

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow as tf
 
-from tfsum.data.batcher import TokenBudgetBatcher
-from tfsum.data.ragged import padded, ragged_places
+from tfsum.data.batcher import TokenBudgetBatcher, padded, ragged_places
 from tfsum.data.records import Paths, load_columns, read_records
 
 

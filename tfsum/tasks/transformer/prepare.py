@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, get_args
 
 from tfsum.data.documents.oracle import greedy_labels
-from tfsum.data.pairs import DROPPED, read_pairs
 from tfsum.data.preparation import (
     RecordWriter,
     ShardRunner,
@@ -18,7 +17,7 @@ from tfsum.data.preparation import (
     vocabulary_file,
     write_records,
 )
-from tfsum.data.readers import fingerprint
+from tfsum.data.readers import DROPPED, fingerprint, read_pairs
 from tfsum.errors import DataError
 
 WindowTargets = Literal["sentences", "lines", "both"]

@@ -2,10 +2,8 @@
 
 import pathlib
 
-from tfsum.data.learned_vocabulary import learned_vocabularies
-from tfsum.data.pairs import read_pairs
-from tfsum.data.preparation import vocabulary_file
-from tfsum.data.readers import RereadTexts
+from tfsum.data.preparation import learned_vocabularies, vocabulary_file
+from tfsum.data.readers import RereadTexts, read_pairs
 from tfsum.errors import Error
 from tfsum.tasks.transformer.settings import DataSettings, TextSettings
 
