@@ -22,6 +22,7 @@ PROPERTIES = {
     "examples/test_deployment.py": "files for Kubernetes, Docker and TensorFlow Serving",
     "generation/test_attend.py": "the signature `attend`",
     "generation/test_in_place.py": "caches that are written in place",
+    "inputs/test_tables.py": "tables in Markdown, as markdown-it-py finds them",
     "layers/test_contract.py": "what holds for every layer",
     "models/test_bert_sum_abs_parity.py": "PreSumm's numbers",
     "models/test_bert_sum_ext_parity.py": "BertSum's and PreSumm's numbers",

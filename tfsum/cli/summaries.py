@@ -13,8 +13,7 @@ from tfsum.cli.answers import PAGE, Answer, answer_line, highlighted
 from tfsum.cli.parser import printable
 from tfsum.cli.progress import documents_bar, large_text_bar
 from tfsum.errors import DataError, Error
-from tfsum.inputs.document import Document
-from tfsum.inputs.sources import Source, read_source
+from tfsum.inputs.sources import Document, Source, read_source
 from tfsum.request import SummaryAnswer
 
 # Documents that are in memory together, and bytes of them: enough to put those of equal length into

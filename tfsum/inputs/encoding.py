@@ -80,14 +80,11 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> tuple[str, li
         return _replaced(data, "utf-8")
 
     best = from_bytes(data).best()
-    if best is None or (best.encoding.startswith(SINGLE) and _is_western(data)):
+    # few letters do not tell the languages of the West apart
+    western = all(c < "\x80" or c in WESTERN for c in data.decode("cp1252", errors="replace"))
+    if best is None or (western and best.encoding.startswith(SINGLE)):
         return _replaced(data, "cp1252")
     return _replaced(data, best.encoding)
-
-
-def _is_western(data: bytes) -> bool:
-    """Whether it consists of letters and marks of Western Europe, which few letters do not tell."""
-    return all(c < "\x80" or c in WESTERN for c in data.decode("cp1252", errors="replace"))
 
 
 def _replaced(data: bytes, encoding: str) -> tuple[str, list[str]]:

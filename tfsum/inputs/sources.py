@@ -1,7 +1,7 @@
 """Names that a user gives (files, folders, patterns, addresses, `-`) to documents.
 
-The readers of rows, of other formats and of addresses are imported where a source needs them: most
-are plain texts.
+The readers of other formats and of addresses are imported where a source needs them: most are plain
+texts.
 """
 
 import dataclasses
@@ -10,18 +10,47 @@ import gzip
 import io
 import os
 import pathlib
+import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from tfsum.data.rows import text_field, text_rows
 from tfsum.errors import DataError
-from tfsum.inputs.document import Document
 from tfsum.inputs.encoding import decode
 from tfsum.inputs.kinds import READ, WORDS, kind_of
-from tfsum.inputs.tables import without_tables
 
 ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
 UNPACKED = 256 << 20  # limit of a compressed file
+# A line with `|`, a line of dashes for each column, and the lines with `|` that follow.
+_DASHES = r"[^\S\r\n]*+:*+-[-:]*+[^\S\r\n]*+"
+_TABLE = re.compile(
+    r"(?<![^\r\n])[^|\r\n]*+\|[^\r\n]*+(?:\r\n|\r|\n)"
+    rf"(?=[^|\r\n]*+\|)[^\S\r\n]*+\|*+{_DASHES}(?:\|{_DASHES})*+\|*+[^\S\r\n]*+"
+    r"(?:(?:\r\n|\r|\n)[^|\r\n]*+\|[^\r\n]*+)*+(?=[\r\n]|\Z)"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """A text to be read.
+
+    Attributes:
+        name: Name of its source, with the row in it, such as "news.jsonl:3".
+        text: The text.
+        notes: Remarks for its reader, such as on its encoding.
+        error: What is wrong with a row, which has no text then.
+
+    Example:
+        >>> Document("a.txt", "It rained.", []).text
+        'It rained.'
+    """
+
+    name: str
+    text: str
+    notes: list[str]
+    error: DataError | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,12 +170,8 @@ def read_content(
         kind = kind_of(data, name.removesuffix(".gz"))
 
     if field is not None and kind in ("text", "rows"):
-        from tfsum.inputs.rows import row_documents
-
         yield from row_documents(*decode(data, name, encoding), name, field, id)
     elif kind == "rows":
-        from tfsum.inputs.rows import found_fields
-
         found = found_fields(decode(data, name, encoding)[0], name)
         raise DataError(
             f"{name}: holds rows ({found}); `tfsum summarize --field text`"
@@ -215,3 +240,84 @@ def _unpacked(data: bytes, name: str) -> bytes:
             " compressed file; decompress it and give the parts that you need"
         )
     return unpacked
+
+
+def row_documents(
+    text: str, notes: list[str], name: str, field: str, id: str | None
+) -> Iterator[Document]:
+    """Reads the documents of rows.
+
+    Args:
+        text: Content of a file.
+        notes: Remarks for the reader of each document.
+        name: Name of the file.
+        field: Field that holds a document.
+        id: Field that names a row; None for its line.
+
+    Yields:
+        A document a row; null and NaN are an empty text, anything else but text an error.
+
+    Raises:
+        DataError: The rows cannot be told apart, or there is none.
+
+    Example:
+        >>> for document in row_documents('{"text": "It rained."}', [], "a.jsonl", "text", None):
+        ...     print(document.name, document.text)
+        a.jsonl:1 It rained.
+    """
+    if text.lstrip().startswith("["):
+        raise DataError(
+            f"{name}: holds one JSON array; expected JSON lines: an object a line, without brackets"
+            " and commas around them"
+        )
+
+    line = 0
+    for line, row in text_rows(text, name):
+        try:
+            label, content = str(line), _content(f"{name}:{line}", row, field)
+            if id is not None:
+                label = text_field(f"{name}:{line}", row, id, number=True, options="--id")
+            yield Document(f"{name}:{label}", content, notes)
+        except DataError as error:
+            yield Document(f"{name}:{line}", "", [], error)
+    if not line:
+        raise DataError(f"{name}: holds no row; expected JSON lines, or a table with a header line")
+
+
+def _content(place: str, row: dict[str, Any], field: str) -> str:
+    value = row.get(field, "")
+    if value is None or value != value:
+        return ""
+    return text_field(place, row, field, options="--field")
+
+
+def found_fields(text: str, name: str) -> str:
+    """Says what the first row of a file holds, for messages.
+
+    Example:
+        >>> found_fields("id;text\\n1;It rained.", "a.csv")
+        'the first has the fields id, text'
+    """
+    try:
+        _, row = next(text_rows(text, name))
+    except (DataError, StopIteration):
+        return "the first cannot be read"
+    return f"the first has the fields {', '.join(row)}"
+
+
+def without_tables(text: str) -> str:
+    """A text with spaces in place of its tables, so that all else keeps its offset.
+
+    A table is a line with `|`, below it a line of dashes for each column, and the lines with `|`
+    that follow (GitHub Flavored Markdown, section 4.10); its rows are no sentences.
+
+    Args:
+        text: Text, which need not be Markdown.
+
+    Example:
+        >>> without_tables(
+        ...     "It rained.\\n\\n| day | mm |\\n|---|--:|\\n| Monday | 12 |\\nIt stopped."
+        ... )
+        'It rained.\\n\\n            \\n         \\n               \\nIt stopped.'
+    """
+    return _TABLE.sub(lambda table: re.sub(r"[^\r\n]", " ", table[0]), text)
