@@ -73,8 +73,11 @@ def text_of(driver, name):
 
 def ask(driver, text, model=None, seconds=60):
     """Sends a text, and waits for the answer or the error."""
-    if model:
-        driver.find_element(By.CSS_SELECTOR, f"#model option[value={model}]").click()
+    chosen = (
+        driver.find_element(By.CSS_SELECTOR, f"#model option[value={model}]") if model else None
+    )
+    if chosen is not None and not chosen.is_selected():  # the menu is hidden where there is one
+        chosen.click()
     driver.execute_script(
         "arguments[0].value = arguments[1]", driver.find_element(By.ID, "text"), text
     )
@@ -342,8 +345,7 @@ def test_labels_with_their_probabilities_of_five_megabytes(open_page, classifier
     command = driver.find_element(By.ID, "command").get_property("textContent")
     assert command.startswith("curl -d @request.json ")
     assert (
-        "The model read 0.0 % of the text" in text_of(driver, "warnings")
-        and violations(driver) == []
+        "The model read 0% of the text" in text_of(driver, "warnings") and violations(driver) == []
     )
 
 

@@ -81,7 +81,7 @@ def load_rules() -> dict[str, tuple[Rule, ...]]:
 
     rules: dict[str, list[Rule]] = collections.defaultdict(list)
     for content in _files():
-        for stage in content.keys() - {"words", "patterns"}:
+        for stage in sorted(content.keys() - {"words", "patterns"}):
             for rule in content[stage]:
                 templates = {
                     name: expanded(rule.get(name, "")) for name in ("pattern", "rewrite", "line")
