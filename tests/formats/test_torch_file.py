@@ -42,8 +42,8 @@ def number(value: int) -> bytes:
     return pickle.dumps(value, 2)[2:-1]
 
 
-def storage(kind: str = "FloatStorage", key: str = "0", count: int = 4, more: bytes = b"") -> bytes:
-    """The instructions that push a storage: MARK, five items (or six), TUPLE, BINPERSID."""
+def storage(kind: str = "FloatStorage", key: str = "0", count: int = 4) -> bytes:
+    """The instructions that push a storage: MARK, five items, TUPLE, BINPERSID."""
     identity = (
         text("storage")
         + b"ctorch\n"
@@ -53,7 +53,7 @@ def storage(kind: str = "FloatStorage", key: str = "0", count: int = 4, more: by
         + text("cpu")
         + number(count)
     )
-    return b"(" + identity + more + b"tQ"
+    return b"(" + identity + b"tQ"
 
 
 DOUBLED = b")" + 40 * b"2\x86"  # an empty tuple, and forty times the tuple of the last one twice
@@ -171,14 +171,6 @@ def test_reads_a_file_made_by_hand(tmp_path, kind, code):
     found = read_torch_file(zip_file(tmp_path / "a.pt", pickled, {"0": data.tobytes()}))["w"]
     np.testing.assert_array_equal(found, [[1, 2], [4, 5]])
     assert found.dtype == data.dtype
-
-
-def test_reads_a_part_of_a_storage_in_an_old_legacy_file(tmp_path):
-    part = b"(" + text("0") + number(2) + number(2) + b"t"
-    pickled = weights(tensor(storage(more=part), 0, (2,), (1,)))
-    path = tmp_path / "a.pt"
-    path.write_bytes(legacy(pickled, {"0": FOUR}))
-    np.testing.assert_array_equal(read_torch_file(path)["w"], [2, 3])
 
 
 def legacy(pickled: bytes, storages: dict[str, bytes], little: bool = True) -> bytes:

@@ -8,7 +8,6 @@ import functools
 import io
 import mmap
 import os
-import pathlib
 import struct
 import zipfile
 import zlib
@@ -104,29 +103,19 @@ def is_torch_file(begin: bytes) -> bool:
 
 
 def _read(path: str | os.PathLike) -> Any:
-    path = pathlib.Path(path)
-    content = _map(path)
     try:
-        if content[:4] == ZIP:
-            return _read_zip(content)
-        return _read_legacy(content)
+        with open(path, "rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return _read_zip(content) if content[:4] == ZIP else _read_legacy(content)
     except CheckpointError as error:
         raise CheckpointError(f"{path}: {error}") from error
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({error.strerror or error})") from error
     except Exception as error:  # a broken file can break any step, with any error
         raise CheckpointError(
             f"{path}: truncated or corrupt ({type(error).__name__}: {str(error)[:200]}); fetch or"
             " save the file again"
         ) from error
-
-
-def _map(path: pathlib.Path) -> mmap.mmap:
-    try:
-        if path.stat().st_size == 0:
-            raise CheckpointError(f"{path}: the file is empty; fetch or save it again")
-        with path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def _read_zip(content: mmap.mmap) -> Any:
@@ -152,7 +141,7 @@ def _read_zip(content: mmap.mmap) -> Any:
         return _record(content, records[name])
 
     stream = io.BytesIO(_record(content, records[pickles[0]]))
-    return read_object(stream, lambda storage: record(storage.key), _largest(content))
+    return read_object(stream, lambda storage: record(storage.key), len(content))
 
 
 def _record(content: mmap.mmap, info: zipfile.ZipInfo) -> memoryview:
@@ -192,12 +181,7 @@ def _read_legacy(content: mmap.mmap) -> Any:
     if not data:  # a shard of examples has no tensor, and millions of numbers to read twice
         return value
     content.seek(start)
-    return read_object(stream, lambda storage: data[storage.key], _largest(content))
-
-
-def _largest(content: mmap.mmap) -> int:
-    """Largest number of elements of a file's tensors, some of which share storages."""
-    return 4 * len(content) + (1 << 22)
+    return read_object(stream, lambda storage: data[storage.key], len(content))
 
 
 def _plain(content: mmap.mmap, what: str) -> Any:
@@ -220,8 +204,7 @@ def _no_global(name: str) -> Global:
 def _legacy_storages(content: mmap.mmap, storages: dict[str, StorageId]) -> dict[str, memoryview]:
     """The bytes of each storage: a list of keys, then the number of elements and the elements."""
     keys = read_pickle(cast(BinaryIO, content), _no_global)
-    named = type(keys) is list and all(type(key) is str for key in keys)
-    if not named or sorted(keys) != sorted(storages):
+    if type(keys) is not list or sorted(keys) != sorted(storages):
         raise CheckpointError(
             "the list of storages is not that of the storages which the tensors need"
         )

@@ -83,7 +83,22 @@ def read_pickle(
         >>> read_pickle(io.BytesIO(pickle.dumps({"steps": 3})), Global)
         {'steps': 3}
     """
-    return _Machine(find_global, load_persistent).run(stream)
+    machine = _Machine(find_global, load_persistent)
+    for instruction, argument, _ in pickletools.genops(stream):
+        name = instruction.name
+        if name == "STOP":
+            return machine.stack.pop()
+        if name in _VALUES:
+            machine.stack.append(argument)
+        elif name in _NEW:
+            machine.stack.append(_NEW[name]())
+        elif name in _ACTIONS:
+            _ACTIONS[name](machine, argument)
+        else:
+            raise CheckpointError(
+                f"the pickle instruction {name} is not one that torch.save writes"
+            )
+    raise ValueError("no STOP")
 
 
 class _Machine:
@@ -96,23 +111,6 @@ class _Machine:
         self.stack: list[Any] = []
         self.marks: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
-
-    def run(self, stream: BinaryIO) -> Any:
-        for instruction, argument, _ in pickletools.genops(stream):
-            name = instruction.name
-            if name == "STOP":
-                return self.stack.pop()
-            if name in _VALUES:
-                self.stack.append(argument)
-            elif name in _NEW:
-                self.stack.append(_NEW[name]())
-            elif name in _ACTIONS:
-                _ACTIONS[name](self, argument)
-            else:
-                raise CheckpointError(
-                    f"the pickle instruction {name} is not one that torch.save writes"
-                )
-        raise ValueError("no STOP")
 
     def since_mark(self) -> list[Any]:
         items, self.stack = self.stack, self.marks.pop()
@@ -192,11 +190,6 @@ class _Machine:
                 f"the stream sets attributes of {_kind(target)}: {brief(sorted(state))}"
             )
 
-    def new_dict(self, _: object) -> None:
-        items = self.since_mark()
-        self.stack.append({})
-        self.update(items)
-
     def persistent(self, _: object) -> None:
         if self.load_persistent is None:
             raise CheckpointError("a persistent id where torch.save writes none")
@@ -265,7 +258,6 @@ _ACTIONS: dict[str, Callable[[_Machine, Any], Any]] = {
     "TUPLE2": lambda machine, _: machine.tuple_of(2),
     "TUPLE3": lambda machine, _: machine.tuple_of(3),
     "LIST": lambda machine, _: machine.collect(list),
-    "DICT": _Machine.new_dict,
     "FROZENSET": lambda machine, _: machine.collect(lambda items: frozenset(map(hashable, items))),
     "APPEND": lambda machine, _: machine.extend([machine.stack.pop()]),
     "APPENDS": lambda machine, _: machine.extend(machine.since_mark()),

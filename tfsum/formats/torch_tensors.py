@@ -6,22 +6,24 @@ import math
 from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
 
+import ml_dtypes
 import numpy as np
+from numpy.typing import DTypeLike
 
 from tfsum.errors import CheckpointError
 from tfsum.formats.torch_pickle import Global, Opaque, brief, hashable, read_pickle
 
-ELEMENTS = {
+ELEMENTS: dict[str, DTypeLike] = {
     "DoubleStorage": "<f8",
     "FloatStorage": "<f4",
     "HalfStorage": "<f2",
-    "BFloat16Storage": "<u2",
+    "BFloat16Storage": ml_dtypes.bfloat16,
     "LongStorage": "<i8",
     "IntStorage": "<i4",
     "ShortStorage": "<i2",
     "CharStorage": "i1",
     "ByteStorage": "u1",
-    "BoolStorage": "u1",
+    "BoolStorage": "?",
     "ComplexFloatStorage": "<c8",
     "ComplexDoubleStorage": "<c16",
 }
@@ -51,33 +53,28 @@ class StorageId(NamedTuple):
         kind: Class, such as "FloatStorage".
         key: Name in the file.
         count: Number of elements.
-        part: Elements that the tensors use.
 
     Example:
-        >>> StorageId("FloatStorage", "0", 3, slice(0, 3)).byte_count()
+        >>> StorageId("FloatStorage", "0", 3).byte_count()
         12
     """
 
     kind: str
     key: str
     count: int  # type: ignore[assignment]  # tuple.count is not needed
-    part: slice
 
     def byte_count(self) -> int:
         """Number of bytes of the whole storage in the file."""
         return self.count * np.dtype(ELEMENTS[self.kind]).itemsize
 
 
-class Storage(NamedTuple):
-    """The elements of one storage.
+class Storage(np.ndarray):
+    """The elements of one storage: its class tells them from a tensor's.
 
     Example:
-        >>> Storage("FloatStorage", np.zeros(3, np.float32)).elements.size
+        >>> np.zeros(3).view(Storage).size
         3
     """
-
-    kind: str
-    elements: np.ndarray
 
 
 def read_without_tensors(stream: BinaryIO) -> tuple[Any, dict[str, StorageId]]:
@@ -113,21 +110,21 @@ def read_without_tensors(stream: BinaryIO) -> tuple[Any, dict[str, StorageId]]:
     return read_pickle(stream, find_global, collect), storages
 
 
-def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], elements: int) -> Any:
+def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], file_size: int) -> Any:
     """Reads the pickle of a checkpoint, up to its end in the stream.
 
     Args:
         stream: Seekable binary stream at the first byte of the pickle.
         load: Function that returns the bytes of a whole storage.
-        elements: Largest number of elements of all tensors together, since a view can name its
-            elements again and again (stride 0).
+        file_size: Bytes of the file, which bound the elements of all tensors together, since a view
+            can name its elements again and again (stride 0).
 
     Returns:
         The saved object, with numpy arrays instead of tensors.
 
     Raises:
         CheckpointError: An object is not in `ALLOWED`, a storage has a wrong size, a tensor
-            points outside its storage, or they have more than `elements`.
+            points outside its storage, or they have far more elements than the file.
 
     Source: torch/serialization.py and torch/_utils.py.
 
@@ -136,7 +133,7 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], eleme
         >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda storage: memoryview(b""), 0)
         {'step': 1}
     """
-    left = elements
+    left = elements = 4 * file_size + (1 << 22)  # tensors may share storages
 
     def persistent(identity: object) -> Storage:
         storage = _storage_id(identity)
@@ -146,7 +143,7 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], eleme
                 f"the storage {storage.key} has {len(data)} bytes, expected"
                 f" {storage.byte_count()} for {storage.count} elements of {storage.kind}"
             )
-        return Storage(storage.kind, np.frombuffer(data, ELEMENTS[storage.kind])[storage.part])
+        return np.frombuffer(data, ELEMENTS[storage.kind]).view(Storage)
 
     def tensor(storage: Storage, *place: Any) -> np.ndarray:
         nonlocal left
@@ -157,7 +154,7 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], eleme
                 f"its tensors have more than {elements} elements together, which is many times what"
                 " the file holds: they are views that repeat elements"
             )
-        return _converted(view, storage.kind)
+        return view.astype(np.float32) if view.dtype == ml_dtypes.bfloat16 else view
 
     def find_global(name: str) -> Global:
         found = _find_global(name)
@@ -167,25 +164,15 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], eleme
 
 
 def _storage_id(identity: object) -> StorageId:
-    """Checks `("storage", class, key, device, count)`; old files may add a part of the storage."""
+    """Checks `("storage", class, key, device, count)`, to which the older format adds None."""
     match identity:
         case ("storage", Global(name=name), str(key), str(), int(count), *rest):
-            first, size = _part(rest, count)
             kind = name.removeprefix("torch.")
-            if kind in ELEMENTS and 0 <= first <= first + size <= count:
-                return StorageId(kind, key, count, slice(first, first + size))
+            if kind in ELEMENTS and count >= 0 and rest in ([], [None]):
+                return StorageId(kind, key, count)
     raise CheckpointError(
         "a malformed persistent id: expected ('storage', class, key, device, element count)"
     )
-
-
-def _part(rest: list[Any], count: int) -> tuple[int, int]:
-    match rest:
-        case [] | [None]:
-            return 0, count
-        case [(str(), int(first), int(size))]:
-            return first, size
-    return -1, 0
 
 
 def _tensor(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray:
@@ -202,7 +189,7 @@ def _tensor(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray
             f" {brief(stride)}"
         )
 
-    count, available = math.prod(size), len(storage.elements)
+    count, available = math.prod(size), len(storage)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if count == 0:
         last = offset - 1
@@ -212,15 +199,8 @@ def _tensor(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray
             f" size {brief(tuple(size))}, stride {brief(tuple(stride))}"
         )
 
-    steps = [step * storage.elements.itemsize for step in stride]
-    return np.lib.stride_tricks.as_strided(storage.elements[offset:], size, steps, writeable=False)
-
-
-def _converted(view: np.ndarray, kind: str) -> np.ndarray:
-    """The array of a view of a storage whose elements numpy has no type for."""
-    if kind == "BFloat16Storage":
-        return (view.astype(np.uint32) << 16).view(np.float32)
-    return view != 0 if kind == "BoolStorage" else view
+    steps = [step * storage.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(storage[offset:], size, steps, writeable=False)
 
 
 def _parameter(data: object, *_: object) -> np.ndarray:
