@@ -218,15 +218,18 @@ def checked(
         {'bias': array([1., 2.], dtype=float32)}
     """
     expected = {name for name, _, _ in names}
-    missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
-    unknown = [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)]
-
-    arrays, misfits = {}, []
-    for name, path, transposed in (row for row in names if row[0] in tensors):
-        arrays[path] = tensors[name].T if transposed else tensors[name]
-        misfits += _misfit(name, tensors[name], shapes[path][:: -1 if transposed else 1])
-    if not missing and not unknown and not misfits:
-        return arrays
+    found = [row for row in names if row[0] in tensors]
+    problems = (
+        [f"missing: {name}" for name in sorted(expected - tensors.keys())],
+        [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)],
+        [
+            misfit
+            for name, path, transposed in found
+            if (misfit := _misfit(name, tensors[name], shapes[path][:: -1 if transposed else 1]))
+        ],
+    )
+    if not any(problems):
+        return {path: tensors[n].T if transposed else tensors[n] for n, path, transposed in found}
 
     cure = "fix config.json or use the file that belongs to it"
     if expected and tensors and not expected & tensors.keys():
@@ -234,25 +237,21 @@ def checked(
             "none has a known name: save the model itself, without what wraps it (DataParallel:"
             " .module)"
         )
-    count = len(missing) + len(unknown) + len(misfits)
-    lines = [*_shortened(missing), *_shortened(unknown), *_shortened(misfits)]
+    lines = [""]
+    for group in problems:
+        most = 7 if len(group) > 8 else 8
+        lines += group[:most] + [f"and {len(group) - most} more"] * (len(group) > most)
     raise CheckpointError(
-        f"{source}: {count} tensors do not fit the model; {cure}:\n  " + "\n  ".join(lines)
+        f"{source}: {sum(map(len, problems))} tensors do not fit the model; {cure}:"
+        + "\n  ".join(lines)
     )
 
 
-def _misfit(name: str, value: np.ndarray, shape: tuple[int, ...]) -> list[str]:
-    """The problem of an array that should have this shape, or nothing."""
+def _misfit(name: str, value: np.ndarray, shape: tuple[int, ...]) -> str:
+    """The problem of an array that should have this shape, or an empty text."""
     if value.shape != shape:
-        return [f"shape: {name} is {list(value.shape)}, the config says {list(shape)}"]
+        return f"shape: {name} is {list(value.shape)}, the config says {list(shape)}"
     if value.dtype.kind != "f":
-        return [f"type: {name} is {value.dtype}, a weight must be of floats"]
-    if not (finite := np.isfinite(value)).all():
-        return [f"value: {name} has {np.sum(~finite)} that are infinite or no number"]
-    return []
-
-
-def _shortened(lines: list[str]) -> list[str]:
-    if len(lines) < 9:
-        return lines
-    return [*lines[:7], f"and {len(lines) - 7} more"]
+        return f"type: {name} is {value.dtype}, a weight must be of floats"
+    wrong = np.sum(~np.isfinite(value))
+    return f"value: {name} has {wrong} that are infinite or no number" if wrong else ""

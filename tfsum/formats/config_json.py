@@ -222,7 +222,7 @@ def bert_arguments(config: dict, path: pathlib.Path) -> dict:
             f" divide a width of {width}; take the file that belongs to the weights"
         )
 
-    errors = [
+    if errors := [
         f"{k} is {config[k]!r}"
         for k, kind in OPTIONS.items()
         if k in config
@@ -231,8 +231,7 @@ def bert_arguments(config: dict, path: pathlib.Path) -> dict:
             or isinstance(config[k], bool)
             or (k == "layer_norm_eps" and config[k] <= 0)
         )
-    ]
-    if errors:
+    ]:
         raise CheckpointError(
             f"{path}: {', '.join(errors)}; expected a name for hidden_act, numbers for the others, "
             "and for layer_norm_eps one above 0"

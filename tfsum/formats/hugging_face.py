@@ -66,8 +66,15 @@ def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
         )  # of a BertSumExt, the encoder alone
     }
     whole = any(name.startswith("bert.") for name in tensors)
-    name_of = weight_names.full_name if whole else _bare_name
-    return weight_names.StoredModel(str(folder), config, tensors, name_of, folder, fields)
+    prefix = "" if whole else "bert."  # BertModel alone is saved without it
+    return weight_names.StoredModel(
+        str(folder),
+        config,
+        tensors,
+        lambda name, transposed: (name.removeprefix(prefix), transposed),
+        folder,
+        fields,
+    )
 
 
 def local_folder(source: str | os.PathLike) -> pathlib.Path:
@@ -142,10 +149,6 @@ def _inside_package(source: str) -> pathlib.Path:
     return pathlib.Path(spec.submodule_search_locations[0]) / inside
 
 
-def _bare_name(name: str, transposed: bool) -> tuple[str, bool]:
-    return name.removeprefix("bert."), transposed  # as BertModel alone is saved
-
-
 def _read_tensors(folder: pathlib.Path) -> dict[str, np.ndarray]:
     for name, read in (
         ("model.safetensors", model_folder.read_safetensors),
@@ -170,11 +173,10 @@ def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
         )
 
     files = sorted(set(places.values()))
-    for file in files:
-        if pathlib.PurePath(file).name != file:
-            raise CheckpointError(
-                f"{index}: names the file {file!r}; shards are beside their index"
-            )
+    if outside := [file for file in files if pathlib.PurePath(file).name != file]:
+        raise CheckpointError(
+            f"{index}: names the file {outside[0]!r}; shards are beside their index"
+        )
     if absent := [file for file in files if not (index.parent / file).is_file()]:
         raise CheckpointError(
             f"{index}: {len(absent)} of the {len(files)} files that it names are not there, the "
@@ -195,12 +197,11 @@ def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
 
 
 def _read_torch(path: pathlib.Path) -> dict[str, np.ndarray]:
-    tensors = {}
-    for name, value in torch_file.read_torch_file(path).items():
-        if not isinstance(value, np.ndarray):
-            raise CheckpointError(
-                f"{path}: {name} is {type(value).__name__}; a state_dict of tensors was expected, "
-                "as save_pretrained writes it"
-            )
-        tensors[name] = model_folder.widened(np.asarray(value))  # not a `Parameter`
-    return tensors
+    content = torch_file.read_torch_file(path)
+    if others := [name for name, value in content.items() if not isinstance(value, np.ndarray)]:
+        raise CheckpointError(
+            f"{path}: {others[0]} is {type(content[others[0]]).__name__}; a state_dict of tensors"
+            " was expected, as save_pretrained writes it"
+        )
+    # not a `Parameter`
+    return {name: model_folder.widened(np.asarray(value)) for name, value in content.items()}

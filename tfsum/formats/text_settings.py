@@ -63,12 +63,11 @@ def read_text_settings(
             )
 
         settings = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
-        errors = [
+        if errors := [
             f"{name} is {value!r}"
             for name, value in settings.items()
             if type(value) not in (bool, type(None))
-        ]
-        if errors:
+        ]:
             raise CheckpointError(f"{file}: {', '.join(errors)}; expected true, false or nothing")
         if settings["lowercase"] is not None:
             break

@@ -156,11 +156,8 @@ def bert_shapes(config: dict, num_layers: int) -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = {}
     for _, path, _ in bert_names(num_layers):
         layer, weight = path.split("/")[-2:]
-        kernel = kernels.get(layer, (width, width))
-        if weight == "embeddings":
-            shapes[path] = (rows[layer], width)
-        else:
-            shapes[path] = kernel if weight == "kernel" else kernel[1:]
+        kernel = kernels.get(layer, (rows.get(layer, width), width))
+        shapes[path] = kernel[1:] if weight in ("bias", "gamma", "beta") else kernel
     return shapes
 
 
