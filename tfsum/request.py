@@ -102,7 +102,8 @@ class SummaryRequest(Checked):
         Field(None, description="Whether to skip a sentence that repeats three words in a row.")
     )
     newline: Annotated[Newline | None, Option(group=READING)] = Field(
-        None, description="What a new line is: the end of a sentence, of a paragraph, a space."
+        None,
+        description="What a new line means: a sentence ends, a paragraph goes on, or a space.",
     )
 
     @model_validator(mode="after")
