@@ -14,7 +14,7 @@ import pytest
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.training.shipped_recipes import shipped_recipes
+from tfsum.training.recipe_file import shipped_recipes
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ARTICLE = ROOT / "examples" / "article.txt"

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from tfsum.cli.main import main
-from tfsum.training.lock import locked
+from tfsum.training.run_folder import locked
 
 RECIPE = """\
 [data]

@@ -7,7 +7,7 @@ import tfsum
 from tfsum.cli import train as verb
 from tfsum.cli.main import main
 from tfsum.errors import Stopped
-from tfsum.training.shipped_recipes import shipped_recipes
+from tfsum.training.recipe_file import shipped_recipes
 
 CORPORA = ["--set", "data.train=train.jsonl", "--set", "data.validation=validation.jsonl"]
 RECIPE = ["train", "bert_sum_ext_news", *CORPORA]

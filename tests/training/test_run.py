@@ -16,7 +16,7 @@ from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.errors import Error
 from tfsum.models.model import Model
 from tfsum.training.run import Run
-from tfsum.training.run_list import steps_in
+from tfsum.training.run_folder import steps_in
 from tfsum.training.settings import RunSettings
 
 

@@ -9,7 +9,7 @@ from tfsum.cli import prepare
 from tfsum.cli.options import add_settings, read_settings
 from tfsum.cli.parser import Options, Parser, add_options, given_options
 from tfsum.request import SummaryRequest
-from tfsum.training.shipped_recipes import is_recipe
+from tfsum.training.recipe_file import is_recipe
 
 EXAMPLES = """examples:
   tfsum pipeline summarize --input 'docs/*.jsonl.gz' --field text --output out

@@ -17,7 +17,7 @@ from tfsum.cli.parser import Options, Parser, add_options, given_options
 from tfsum.errors import Stopped
 from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.tasks.recipes import prepare_recipe, section_class
-from tfsum.training.shipped_recipes import is_recipe
+from tfsum.training.recipe_file import is_recipe
 
 EXAMPLES = """examples:
   tfsum prepare news.toml                        # the records of a recipe, as in tfsum train

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tfsum.cli.parser import FORMAT, Options
 from tfsum.errors import Error, RecipeError
-from tfsum.training.run_list import RunSummary, differences, find_runs, read_run
+from tfsum.training.run_folder import RunSummary, differences, find_runs, read_run
 
 EXAMPLES = """examples:
   tfsum runs runs

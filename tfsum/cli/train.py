@@ -9,7 +9,7 @@ from tfsum.cli.local_workers import run_workers
 from tfsum.cli.parser import Options
 from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.tasks.recipes import describe_keys, load_recipe
-from tfsum.training.shipped_recipes import list_recipes
+from tfsum.training.recipe_file import list_recipes
 
 EXAMPLES = """examples:
   tfsum train --list

@@ -24,7 +24,7 @@ from tfsum.atomic_files import to_disk, write_atomically
 from tfsum.errors import CheckpointError, Error
 from tfsum.json_text import parse_json
 from tfsum.training.log import log
-from tfsum.training.run_list import steps_in
+from tfsum.training.run_folder import steps_in
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
 Copies = dict[str, dict[str, np.ndarray]]
@@ -176,7 +176,12 @@ class Checkpoints:
         for unfinished in self.folder.glob("writing-*"):  # by a killed process
             shutil.rmtree(unfinished)
 
-        tf.train.Checkpoint(**_as_variables(copies)).write(str(writing / f"ckpt-{step}"))
+        with tf.device("CPU:0"):  # each copy is dropped as it becomes a variable
+            variables = {
+                name: {path: tf.Variable(table.pop(path), trainable=False) for path in list(table)}
+                for name, table in copies.items()
+            }
+        tf.train.Checkpoint(**variables).write(str(writing / f"ckpt-{step}"))
         files = {}
         for file in sorted(writing.iterdir()):
             files[file.name] = _checksum(file)
@@ -196,22 +201,15 @@ class Checkpoints:
         """Restores a checkpoint and returns its state."""
         try:
             content = parse_json(pathlib.Path(f"{prefix}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise _DamagedError(f"its JSON file cannot be read: {error}") from None
-        if not isinstance(content, dict):
-            raise _DamagedError(f"its JSON file holds a {type(content).__name__}")
-        if content.get("format") != FORMAT:
-            raise CheckpointError(
-                f"{prefix}: its format is {content.get('format')!r}, and this tfsum reads "
-                f"{FORMAT}: resume this run with the tfsum that wrote it"
-            )
+            if content["format"] != FORMAT:
+                raise CheckpointError(
+                    f"{prefix}: its format is {content['format']!r}, and this tfsum reads "
+                    f"{FORMAT}: resume this run with the tfsum that wrote it"
+                )
+            files, state = {**content["files"]}, {**content["state"]}
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise _DamagedError(f"its JSON file cannot be read: {error!r}") from None
 
-        files, state = content.get("files"), content.get("state")
-        if not isinstance(files, dict) or not isinstance(state, dict):
-            raise _DamagedError(
-                f"its JSON file has files of {type(files).__name__} and a state of"
-                f" {type(state).__name__}, expected two objects"
-            )
         for name, checksum in files.items():
             file = self.folder / name
             if not file.is_file():
@@ -229,15 +227,6 @@ class Checkpoints:
         except (IndexError, OSError, tf.errors.OpError) as error:
             raise _DamagedError(str(error).splitlines()[0]) from None
         return state
-
-
-def _as_variables(copies: Copies) -> dict[str, dict[str, tf.Variable]]:
-    """Makes variables of the copies in the processors' memory, and drops the copies."""
-    with tf.device("CPU:0"):
-        return {
-            name: {path: tf.Variable(table.pop(path), trainable=False) for path in list(table)}
-            for name, table in copies.items()
-        }
 
 
 class _DamagedError(Exception):

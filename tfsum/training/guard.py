@@ -1,8 +1,11 @@
-"""Stops a training whose loss or weights are not finite."""
+"""What ends a training before its last step: a signal, or a loss or weights that are not finite."""
 
+import contextlib
 import math
 import pathlib
-from collections.abc import Callable, Iterable
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import keras
@@ -83,3 +86,31 @@ class FiniteGuard:
             f" are kept in {self._folder}. Look at these examples, lower train.learning_rate or"
             " set train.clip_norm, and run the command again"
         )
+
+
+@contextlib.contextmanager
+def deferred_signals() -> Iterator[list[int]]:
+    """Collects SIGINT and SIGTERM in a list inside the block, so that no step is interrupted.
+
+    Python lets only the main thread handle signals: in another one the list stays empty.
+
+    Example:
+        >>> with deferred_signals() as received:
+        ...     signal.raise_signal(signal.SIGTERM)
+        >>> received == [signal.SIGTERM]
+        True
+    """
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+
+    before = {
+        number: signal.signal(number, lambda number, frame: received.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

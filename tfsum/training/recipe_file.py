@@ -1,4 +1,5 @@
-"""Recipes: TOML files of settings, with overrides, and all their mistakes in one message.
+"""Recipes: TOML files of settings, shipped or of one's own, with overrides, and all their mistakes
+in one message.
 
 A run keeps its resolved recipe in its folder, with which a resumed run is compared.
 """
@@ -16,8 +17,8 @@ import tomli_w
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import RecipeError
 from tfsum.settings_errors import expected, follow, mistakes
+from tfsum.shipped_files import shipped_folder
 from tfsum.training.settings import Recipe
-from tfsum.training.shipped_recipes import recipe_path, shipped_recipes
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe)
 FIXED = ("data", "text", "model")
@@ -26,6 +27,56 @@ PLACES = {"records", "processes", "folder"}
 """Keys that say where and how fast, not what."""
 PLAIN = ("a text", "true or false")
 """What a key expects that need not be said beside its default and meaning."""
+
+
+def shipped_recipes() -> dict[str, pathlib.Path]:
+    """The file of every shipped recipe, by name.
+
+    Example:
+        >>> "bert_sum_ext_news" in shipped_recipes()
+        True
+    """
+    return {path.stem: path for path in sorted(shipped_folder("recipes").glob("*.toml"))}
+
+
+def recipe_path(recipe: str | pathlib.Path) -> pathlib.Path:
+    """The file of a recipe.
+
+    Args:
+        recipe: Path of the file, or name of a shipped recipe; where there are both, the path wins.
+
+    Example:
+        >>> recipe_path("bert_sum_ext_news").name, str(recipe_path("mine/news.toml"))
+        ('bert_sum_ext_news.toml', 'mine/news.toml')
+    """
+    path = pathlib.Path(recipe)
+    return path if path.exists() else shipped_recipes().get(str(recipe), path)
+
+
+def is_recipe(name: str) -> bool:
+    """Whether a name is that of a recipe and not of a corpus.
+
+    Example:
+        >>> is_recipe("bert_sum_ext_news"), is_recipe("my.toml"), is_recipe("train.jsonl")
+        (True, True, False)
+    """
+    return recipe_path(name).suffix == ".toml"
+
+
+def list_recipes() -> str:
+    """Lists the shipped recipes, a line each: name, and what the recipe trains.
+
+    Example:
+        >>> print(list_recipes().splitlines()[0][:60])
+        bert_classify_disaster_tweets  Does a tweet report a real di
+    """
+    recipes = shipped_recipes()
+    width = max(map(len, recipes), default=0)
+    # The first line of each file names the schema.
+    texts = {name: path.read_text(encoding="utf-8").split("\n") for name, path in recipes.items()}
+    return "\n".join(
+        f"{name:{width}}  {lines[1].removeprefix('# ')}" for name, lines in texts.items()
+    )
 
 
 def read_recipe(

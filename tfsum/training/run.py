@@ -1,6 +1,7 @@
 """A training run in a folder, for any model: the order of its events."""
 
 import contextlib
+import json
 import pathlib
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,18 +10,16 @@ from typing import Any, Generic, Protocol, TypeVar
 import keras
 import tensorflow as tf
 
+from tfsum.atomic_files import write_atomically
 from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.errors import Error, Stopped
 from tfsum.models.model import Model
 from tfsum.trainer.exact_step import ExactTrainer
 from tfsum.training.callbacks import Profile, Progress, WeightAverage
-from tfsum.training.checkpoint_policy import CheckpointPolicy
 from tfsum.training.checkpoints import Checkpoints
-from tfsum.training.guard import DivergenceError, FiniteGuard
-from tfsum.training.history import is_out_of_patience, write_history
+from tfsum.training.guard import DivergenceError, FiniteGuard, deferred_signals
 from tfsum.training.log import format_scores, log
 from tfsum.training.settings import RunSettings
-from tfsum.training.signals import deferred_signals
 from tfsum.training.workers import Workers
 
 AnyModel = TypeVar("AnyModel", bound=Model)
@@ -223,7 +222,7 @@ class Run(Generic[AnyModel, AnySettings]):
                     " dropout, which draws other numbers"
                 )
         self.state["layout"] = devices
-        self._policy = CheckpointPolicy(self.settings, done)
+        self._saved, self._saved_at = done, time.monotonic()  # the newest checkpoint
 
     def _callbacks(self, progress: Progress, signals: list[int]) -> list[keras.callbacks.Callback]:
         """The callbacks of `fit` in their order: the average is updated before a step is checked.
@@ -272,7 +271,9 @@ class Run(Generic[AnyModel, AnySettings]):
         step = self.steps_done
         self.guard.check_loss(step, float(logs["loss"]))
         busy = self._checkpoints.writing or self._checkpoints.failed
-        if self.workers.is_chief and self._policy.is_due(step) and not busy:
+        seconds = 60 * self.settings.checkpoint_minutes
+        is_due = 0 < seconds <= time.monotonic() - self._saved_at and not self._is_validated(step)
+        if self.workers.is_chief and is_due and not busy:
             self._count_seconds()
             self._save(step)
 
@@ -288,7 +289,7 @@ class Run(Generic[AnyModel, AnySettings]):
         self._count_seconds()
         weights = ((v.path, v.numpy()) for v in self.model.trainable_variables)
         self.guard.check_weights(step, weights)
-        if self._policy.is_validated(step):
+        if self._is_validated(step):
             logs.update({f"val_{name}": value for name, value in self._validate(step).items()})
         self.workers.by_chief(lambda: self._save(step))
 
@@ -309,19 +310,35 @@ class Run(Generic[AnyModel, AnySettings]):
                 self.state["best"] = {"step": step, **scores}
                 self.workers.by_chief(lambda: self.save_best(self.folder / "best"))
 
-        self.workers.by_chief(
-            lambda: write_history(self.folder, self.state, self._is_out_of_patience())
-        )
+        self.workers.by_chief(self._write_history)
         return scores
 
+    def _is_validated(self, step: int) -> bool:
+        """Whether the model is validated after a step, and a checkpoint written with its scores."""
+        return step % self.settings.validate_every == 0 or step == self.settings.steps
+
     def _is_out_of_patience(self) -> bool:
-        return is_out_of_patience(self.state, self.settings.patience)
+        """Whether the last validations were no better than an earlier one."""
+        best = self.state["best"]
+        later = [row for row in self.state["history"] if best and row["step"] > best["step"]]
+        return 0 < self.settings.patience <= len(later)
+
+    def _write_history(self) -> None:
+        file, seconds = self.folder / "history.json", round(self.state["seconds"])
+        history = {**self.state, "seconds": seconds, "ended_early": self._is_out_of_patience()}
+        try:
+            write_atomically(file, json.dumps(history, indent=1))
+        except OSError as error:
+            raise Error(
+                f"{file}: cannot be written ({error.strerror}); the last checkpoint is kept. Make"
+                " room, and run the command again to resume"
+            ) from None
 
     def _save(self, step: int) -> None:
         """Begins to write a checkpoint, unless the step has one and nothing has changed since."""
-        if self._policy.is_new(step) or self._checkpoints.failed:
+        if step != self._saved or self._is_validated(step) or self._checkpoints.failed:
             self._checkpoints.save(step, self.state)
-            self._policy.begin(step)
+            self._saved, self._saved_at = step, time.monotonic()
 
     @contextlib.contextmanager
     def _last_checkpoint(self) -> Iterator[None]:

@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from tfsum.models.model import Model
 from tfsum.training.environment import set_precision_and_seed, strategy_of
-from tfsum.training.lock import locked
 from tfsum.training.log import log, muted
 from tfsum.training.recipe_file import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
+from tfsum.training.run_folder import locked
 from tfsum.training.settings import Recipe
 from tfsum.training.start_report import start_report
 from tfsum.training.workers import LOST, Workers, check_same_training, lost_worker

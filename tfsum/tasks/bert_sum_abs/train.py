@@ -20,8 +20,7 @@ from tfsum.tasks.bert_sum_abs.settings import ModelSettings, RecipeSettings, Tra
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.name_pieces import name_pieces, pack_flags
 from tfsum.text.word_piece import Vocabulary, WordPiece
-from tfsum.training.documents import PreparedDocuments, prepare_documents
-from tfsum.training.encoder import freeze
+from tfsum.training.encoder import PreparedDocuments, freeze, prepare_documents
 from tfsum.training.log import log
 from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run

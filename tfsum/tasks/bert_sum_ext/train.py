@@ -15,8 +15,7 @@ from tfsum.tasks.bert_sum_ext.settings import RecipeSettings, TrainSettings
 from tfsum.tasks.bert_sum_ext.validation import ExtractiveValidation
 from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.documents import PreparedDocuments, prepare_documents
-from tfsum.training.encoder import freeze
+from tfsum.training.encoder import PreparedDocuments, freeze, prepare_documents
 from tfsum.training.log import format_scores, log
 from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from tfsum.errors import Error
-from tfsum.training.lock import is_locked, locked
+from tfsum.training.run_folder import is_locked, locked
 
 HOLD = """
 import sys, time
-from tfsum.training.lock import locked
+from tfsum.training.run_folder import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     time.sleep(600)
