@@ -80,7 +80,7 @@ def server():
 @pytest.fixture(autouse=True)
 def one_model(shipped, monkeypatch):
     """The model in this process is loaded once."""
-    monkeypatch.setitem(vars(tfsum), "load", lambda path=None: shipped)
+    monkeypatch.setitem(vars(tfsum), "load", lambda path=None, compute="float32": shipped)
 
 
 def texts_of(name):
@@ -184,7 +184,7 @@ def by_mcp(server, texts, fields):
     pytest.importorskip("mcp", reason="needs the extra mcp")
     from mcp import Client as McpClient
 
-    from tfsum.cli.mcp_tools import mcp_server
+    from tfsum.cli.mcp import mcp_server
 
     async def call():
         async with McpClient(mcp_server(tfsum.load(), None)) as client:

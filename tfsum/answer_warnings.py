@@ -81,10 +81,9 @@ def sentence_of(warning: AnswerWarning, language: str = "en") -> str:
         >>> sentence_of({"code": "none"}, "ko")
         '선택된 문장이 없습니다'
     """
-    shares = {name: _percent(value) for name, value in warning.items() if name != "code"}
+    shares = {
+        name: f"{round(100 * float(share), 1):g}%"  # one digit behind the point at most
+        for name, share in warning.items()
+        if name != "code"
+    }
     return SENTENCES[language][str(warning["code"])].format(**shares)
-
-
-def _percent(share: str | float) -> str:
-    """A share in percent with at most one digit behind the point."""
-    return f"{round(100 * float(share), 1):g}%"

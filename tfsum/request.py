@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypedDict
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from tfsum.answer_warnings import AnswerWarning
 from tfsum.option import Option
@@ -214,22 +214,16 @@ class SummaryAnswer:
         """
         documents: Iterable[int | None] = self.documents or itertools.repeat(None)
         rows = zip(self.sentences, self.offsets, self.scores, documents)
-        keywords = None
-        if self.keywords is not None:
-            keywords = [
-                Place(text=word.text, start=word.start, end=word.end, score=round(word.score, 6))
-                for word in self.keywords
-            ]
         record = AnswerRecord(
             summary=self.summary,
             sentences=[
-                Place(text=text, start=start, end=end, score=round(score, 6), document=document)
+                Place(text=text, start=start, end=end, score=score, document=document)
                 for text, (start, end), score, document in rows
             ],
             coverage=self.coverage,
             warnings=self.warnings,
             newline=self.newline,
-            keywords=keywords,
+            keywords=self.keywords and [Place(**vars(word)) for word in self.keywords],
         )
         return record.model_dump(exclude_none=True)
 
@@ -243,7 +237,9 @@ class Place(BaseModel):
     text: str = Field(description="The sentence, or the word or phrase.")
     start: int = Field(description="Position of its first character in its text.")
     end: int = Field(description="Position after its last character.")
-    score: float = Field(description="Its score.")
+    score: Annotated[float, AfterValidator(lambda score: round(score, 6))] = Field(
+        description="Its score."
+    )
     document: int | None = Field(None, description="Number of its text, of several together.")
 
 

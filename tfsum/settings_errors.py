@@ -150,15 +150,12 @@ def expected(schema: Mapping[str, Any]) -> str:
         *first, last = map(shown, schema["enum"])
         return " or ".join([", ".join(first), last]).removeprefix(" or ")
 
-    bounds = [text.format(_bound(schema[key])) for key, text in BOUNDS.items() if key in schema]
+    values = {key: str(value).removesuffix(".0") for key, value in schema.items()}
+    bounds = [text.format(values[key]) for key, text in BOUNDS.items() if key in values]
     if "minimum" in schema and "maximum" in schema:
-        bounds = [f"from {_bound(schema['minimum'])} to {_bound(schema['maximum'])}"]
+        bounds = [f"from {values['minimum']} to {values['maximum']}"]
     noun = NOUNS.get(schema.get("type", ""), "another value")
     return f"{noun} {' and '.join(bounds)}".strip()
-
-
-def _bound(value: object) -> str:
-    return str(value).removesuffix(".0")
 
 
 def follow(schema: Schema, place: Path) -> tuple[Path, Schema]:

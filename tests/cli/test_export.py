@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 import tfsum
+from tfsum.cli.export import take_search
 from tfsum.cli.main import main, parse
-from tfsum.cli.search_options import take_search
 from tfsum.decoding import BeamSearch, Sampling
 from tfsum.tasks import task
 

@@ -11,7 +11,7 @@ import pytest
 import tfsum
 from tfsum.cli import main as front
 from tfsum.cli.main import VERBS, main
-from tfsum.cli.parser import Parser, add_options
+from tfsum.cli.options import Parser, add_options
 from tfsum.errors import Error, RecipeError, Stopped
 
 

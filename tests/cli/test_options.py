@@ -7,8 +7,7 @@ import pydantic
 import pytest
 from pydantic import Field
 
-from tfsum.cli.options import add_settings, read_settings
-from tfsum.cli.parser import Parser
+from tfsum.cli.options import Parser, add_settings, read_settings
 from tfsum.option import Option
 
 

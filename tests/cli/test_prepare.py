@@ -9,7 +9,7 @@ import pytest
 
 from tfsum.cli import prepare as verb
 from tfsum.cli.main import main
-from tfsum.cli.parser import Parser
+from tfsum.cli.options import Parser
 from tfsum.data.documents import prepare as library
 from tfsum.tasks.bert_pretraining import prepare as pretraining
 from tfsum.tasks.transformer import prepare as pairs

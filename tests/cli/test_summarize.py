@@ -10,7 +10,7 @@ import types
 import pytest
 
 import tfsum
-from tfsum.cli import progress, summaries, summarize
+from tfsum.cli import summaries, summarize
 from tfsum.cli.main import main
 
 CUT = (
@@ -30,7 +30,7 @@ class Lead:
 
     description = EXTRACTIVE
 
-    def __init__(self, path=None):
+    def __init__(self, path=None, compute="float32"):
         self.path = path
 
     def answer(self, texts, request):
@@ -66,7 +66,7 @@ def asked(monkeypatch):
     """The models that were asked for."""
     models = []
 
-    def load(path=None):
+    def load(path=None, compute="float32"):
         models.append(path)
         if path == "writer":
             return Writer()
@@ -395,7 +395,7 @@ def test_formats(asked, article, capsys):
 
 
 def test_the_whole_text_on_a_terminal(asked, article, monkeypatch, capsys):
-    monkeypatch.setattr("tfsum.cli.summaries._is_terminal", lambda arguments: True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert main(["summarize", str(article), "-n", "1", "--highlight"]) == 0
     assert capsys.readouterr().out == "\x1b[30;43mOne came.\x1b[0m Two went. Three stayed.\n"
 
@@ -435,7 +435,7 @@ class Terminal(io.StringIO):
 
 def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr(progress, "SECONDS", 0.01)
+    monkeypatch.setattr(summaries, "SECONDS", 0.01)
     asked, moved = [], threading.Event()
     write = terminal.write
     terminal.write = lambda text: (moved.set() if "1 of about" in text else None, write(text))[1]
@@ -443,15 +443,15 @@ def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
     def answer(texts):
         (text,) = texts
         asked.append(len(text))
-        if len(text) == progress.TRIAL:
+        if len(text) == summaries.TRIAL:
             threading.Event().wait(0.2)  # so that the whole is estimated to take seconds
 
     with (
         contextlib.redirect_stderr(terminal),
-        progress.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer),
+        summaries.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer),
     ):
         assert moved.wait(60)  # while the one call of the graph would run
-    assert asked == [progress.TRIAL // 10, progress.TRIAL]
+    assert asked == [summaries.TRIAL // 10, summaries.TRIAL]
     assert "war.txt, 2.0 MB (estimated):" in terminal.getvalue()
 
 
@@ -459,7 +459,7 @@ def test_small_texts_and_other_streams_have_none():
     terminal = Terminal()
     with (
         contextlib.redirect_stderr(terminal),
-        progress.large_text_bar("a.txt", ["b" * 1000], pytest.fail),
+        summaries.large_text_bar("a.txt", ["b" * 1000], pytest.fail),
     ):
         pass
     assert terminal.getvalue() == ""
@@ -467,8 +467,8 @@ def test_small_texts_and_other_streams_have_none():
     large = ["b" * 2_000_000]
     with (
         contextlib.redirect_stderr(pipe),
-        progress.large_text_bar("war.txt", large, pytest.fail),
-        progress.documents_bar(3) as bar,
+        summaries.large_text_bar("war.txt", large, pytest.fail),
+        summaries.documents_bar(3) as bar,
     ):
         bar.update()
     assert pipe.getvalue() == ""
@@ -476,10 +476,10 @@ def test_small_texts_and_other_streams_have_none():
 
 def test_several_documents_are_counted():
     terminal = Terminal()
-    with contextlib.redirect_stderr(terminal), progress.documents_bar(2) as bar:
+    with contextlib.redirect_stderr(terminal), summaries.documents_bar(2) as bar:
         bar.update(2)
     assert "2/2" in terminal.getvalue()
-    with progress.documents_bar(1) as bar:
+    with summaries.documents_bar(1) as bar:
         assert bar.disable
 
 

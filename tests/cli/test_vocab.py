@@ -9,7 +9,7 @@ import tfsum
 import tfsum.cli.vocab as verb
 import tfsum.text.vocabulary as library
 from tfsum.cli.main import main
-from tfsum.cli.parser import Parser, add_options
+from tfsum.cli.options import Parser, add_options
 from tfsum.data.readers import RereadTexts, read_texts
 
 PARAMETERS = set(inspect.signature(library.learn_vocabulary).parameters)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tfsum.cli.search_options import take_search
+from tfsum.cli.export import take_search
 from tfsum.decoding import named_strategy
 from tfsum.errors import Error
 from tfsum.papers.checkpoint_reader import read_bertsum

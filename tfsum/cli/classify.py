@@ -1,12 +1,13 @@
 """Label texts, one per line, from files or standard input, with a classifier."""
 
 import argparse
+import itertools
 import pathlib
 import sys
 from collections.abc import Iterator
 
 from tfsum.answer_warnings import sentence_of
-from tfsum.cli.parser import FORMAT, Options, json_line, printable
+from tfsum.cli.options import FORMAT, Options, json_line, printable
 from tfsum.errors import DataError, Error
 
 EXAMPLES = """examples:
@@ -57,24 +58,19 @@ def run(arguments: argparse.Namespace) -> int:
 
         pairs = classify.description["text"]["pair"]
         for name in names:
-            refuse_rows(name, pairs)
-            first = 1
-            for lines in batched(read_lines(name), BATCH):
+            kind = pathlib.Path(name.removesuffix(".gz")).suffix
+            if kind in (".jsonl", ".csv") or (kind == ".tsv" and not pairs):
+                raise DataError(
+                    f"{name}: a {kind} file holds rows of columns, and a text a line was expected;"
+                    " write its texts alone to a file of another name, or measure the model on its"
+                    " labels by `tfsum evaluate`"
+                )
+
+            numbers = itertools.count(1, BATCH)
+            for first, lines in zip(numbers, batched(read_lines(name), BATCH)):
                 texts = columns(name, first, lines) if pairs else [lines]
                 show(name, first, classify(*texts), arguments.format)
-                first += len(lines)
     return 0
-
-
-def refuse_rows(name: str, pair: bool) -> None:
-    """Raises DataError for a file of rows with columns instead of texts."""
-    kind = pathlib.Path(name.removesuffix(".gz")).suffix
-    if kind in (".jsonl", ".csv") or (kind == ".tsv" and not pair):
-        raise DataError(
-            f"{name}: a {kind} file holds rows of columns, and a text a line was expected; write"
-            " its texts alone to a file of another name, or measure the model on its labels by"
-            " `tfsum evaluate`"
-        )
 
 
 def read_lines(name: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ import argparse
 import sys
 
 import tfsum
-from tfsum.cli.parser import Options, given_options
+from tfsum.cli.options import Options, given_options
 
 EXAMPLES = """examples:
   tfsum convert uncased_L-12_H-768_A-12 bert_base --to tfsum

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 
 import tfsum
-from tfsum.cli.parser import FORMAT, Options
+from tfsum.cli.options import FORMAT, Options
 from tfsum.errors import install_extra
 from tfsum.quiet_tensorflow import load_tensorflow
 
@@ -199,11 +199,10 @@ def keras_backend() -> Iterator[Finding]:
     """The backend that Keras runs on; training and exporting need TensorFlow."""
     import keras
 
-    finding = Finding("tensorflow", "keras backend", keras.backend.backend())
+    backend = keras.backend.backend()
     cure = 'unset KERAS_BACKEND (or set "backend": "tensorflow" in ~/.keras/keras.json)'
-    if finding.found != "tensorflow":
-        finding = finding._replace(state="wrong", cure=cure)
-    yield finding
+    wrong = () if backend == "tensorflow" else ("wrong", cure)
+    yield Finding("tensorflow", "keras backend", backend, *wrong)
 
 
 def devices() -> Iterator[Finding]:

@@ -7,15 +7,17 @@ BertSumAbs by BLEU and ROUGE; a BertClassifier by accuracy and F1.
 import argparse
 
 import tfsum
-from tfsum.cli.options import add_settings, number, read_settings
-from tfsum.cli.parser import (
+from tfsum.cli.export import add_search_options, take_search
+from tfsum.cli.options import (
     FORMAT,
     Options,
     Parser,
     add_options,
+    add_settings,
     given_options,
+    number,
+    read_settings,
 )
-from tfsum.cli.search_options import add_search_options, take_search
 from tfsum.request import SummaryRequest
 from tfsum.tasks.recipes import section_class
 

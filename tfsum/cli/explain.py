@@ -10,9 +10,8 @@ import pathlib
 import sys
 
 import tfsum
-from tfsum.cli.asking import refuse_request
-from tfsum.cli.options import add_settings, read_settings
-from tfsum.cli.parser import Options, Parser, add_options, printable
+from tfsum.cli.options import Options, Parser, add_options, add_settings, printable, read_settings
+from tfsum.cli.summarize import refuse_request
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import find_sources, read_source
 from tfsum.request import SummaryRequest

@@ -3,7 +3,7 @@
 Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped with the
 state saved, on request or because another worker was lost; 130 interrupted (Ctrl-C). Results go to
 standard output, everything else to standard error. Each verb is a module of this folder with
-`EXAMPLES`, `OPTIONS` (`tfsum.cli.parser.Options`) or `add_arguments(parser)`, and
+`EXAMPLES`, `OPTIONS` (`tfsum.cli.options.Options`) or `add_arguments(parser)`, and
 `run(arguments) -> int`, imported only when asked for; `PARSER` may hold further arguments of its
 parser.
 """
@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 
 import tfsum
 from tfsum.atomic_files import remove_unfinished
-from tfsum.cli.parser import WRONG_CALL, Parser, add_options, printable
+from tfsum.cli.options import WRONG_CALL, Parser, add_options, printable
 from tfsum.errors import Error, RecipeError, Stopped
 
 # Verb -> the line of `tfsum --help`; kept here so that help imports no verb.
@@ -48,7 +48,7 @@ VERBS = {
 OWN_SIGNALS = ("train", "prepare")  # they save their state, and resume
 PASSES_ON = ("pipeline",)  # what follows `--` is for another program, as it is
 
-STREAMS = (("stdin", 0, os.O_RDONLY), ("stdout", 1, os.O_WRONLY), ("stderr", 2, os.O_WRONLY))
+STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 NO, STOPPED, INTERRUPTED = 1, 75, 130
 PATIENCE = 1.0  # seconds that Python gets to end by itself after Ctrl-C
 
@@ -78,7 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if "stdout" in closed:
             raise Error("standard output is closed; send it to a file, or to /dev/null")
-        return run(argv, verb)
+        status = run(argv, verb)
+        sys.stdout.flush()
+        return status
     except Stopped as stop:
         print(f"tfsum: {stop}", file=sys.stderr)
         return STOPPED
@@ -112,17 +114,9 @@ def open_closed_streams() -> list[str]:
         >>> open_closed_streams()
         []
     """
-    closed = []
-    for name, number, mode in STREAMS:
-        if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, mode)
-            if descriptor != number:
-                os.dup2(descriptor, number)
-                os.close(descriptor)
-
-            how = "r" if name == "stdin" else "w"
-            setattr(sys, name, open(number, how, encoding="utf-8", closefd=False))  # noqa: SIM115 (of the process)
-            closed.append(name)
+    closed = [name for name in STREAMS if getattr(sys, name) is None]
+    for name in closed:  # in their order: each gets the lowest free number, its own
+        setattr(sys, name, open(os.devnull, STREAMS[name], encoding="utf-8"))  # noqa: SIM115 (of the process)
     return closed
 
 
@@ -136,12 +130,9 @@ def run(argv: list[str], verb: str | None) -> int:
     try:
         arguments = parse(argv)
         with contextlib.nullcontext() if verb in OWN_SIGNALS else ends_soon():
-            status = arguments.run(arguments)
-            sys.stdout.flush()
+            return int(arguments.run(arguments))
     except SystemExit as stop:  # of argparse: --help, --version and wrong calls
-        sys.stdout.flush()
         return int(stop.code or 0)
-    return status
 
 
 @contextlib.contextmanager
@@ -165,24 +156,21 @@ def ends_soon() -> Iterator[None]:
     done = threading.Event()
 
     def watch() -> None:
-        while number := reader.recv(1):
-            if number[0] == signal.SIGINT and not done.wait(PATIENCE):
-                remove_unfinished()
-                os.write(sys.stderr.fileno(), b"tfsum: interrupted\n")
-                os._exit(INTERRUPTED)
+        with reader:
+            while number := reader.recv(1):
+                if number[0] == signal.SIGINT and not done.wait(PATIENCE):
+                    remove_unfinished()
+                    os.write(sys.stderr.fileno(), b"tfsum: interrupted\n")
+                    os._exit(INTERRUPTED)
 
     before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
         done.set()
         signal.set_wakeup_fd(before)
-        writer.close()
-        watcher.join()
-        reader.close()
+        writer.close()  # the thread ends
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

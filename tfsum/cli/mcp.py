@@ -5,12 +5,25 @@ is fetched, and files are read only below --root.
 """
 
 import argparse
+import asyncio
+import json
 import pathlib
+from typing import TYPE_CHECKING
+
+from pydantic import Field
 
 import tfsum
-from tfsum.cli.parser import Options
-from tfsum.errors import Error, install_extra
+from tfsum.cli.options import Options
+from tfsum.cli.summarize import Extractive
+from tfsum.errors import DataError, Error, needs_extra
 from tfsum.inference.compute import TYPES
+from tfsum.inputs.sources import Source, read_source
+from tfsum.request import MOST_KEYWORDS, Count, SummaryRequest
+from tfsum.settings_errors import Checked
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+    from mcp.types import CallToolRequestParams
 
 EXAMPLES = """examples:
   tfsum mcp
@@ -37,20 +50,166 @@ OPTIONS: Options = {
     }
 }
 
+LARGEST = 8 << 20  # characters of a text, and bytes of a file
+INSTRUCTIONS = (
+    "Makes long texts shorter and finds their keywords. Every answer is made of sentences and words"
+    " of the text, with their character offsets: nothing is invented. Give `text`, or `file` where"
+    " the server has a folder of files."
+)
+
+Record = dict[str, object]
+FIELDS = SummaryRequest.model_fields
+
+
+class Call(Checked):
+    """The text of a call of a tool."""
+
+    text: str | list[str] | None = Field(
+        None, description="The text; a list of texts to summarize together."
+    )
+    file: str | None = Field(
+        None, description="A path below the server's folder, in place of a text."
+    )
+
+
+class SummarizeTool(SummaryRequest, Call):
+    """Chooses the sentences that say most of a text; by default two to four of them."""
+
+    def answer(self, model: Extractive, root: pathlib.Path | None) -> Record:
+        """The summary."""
+        (answer,) = model.answer(_texts(self, root, self.together), self)
+        return answer.record()
+
+
+class CompressTool(Call):
+    """Shortens a text to a number of words for a context window, verbatim and in order."""
+
+    words: Count = Field(description=FIELDS["words"].description)
+    query: str | None = Field(None, description=FIELDS["query"].description)
+
+    def answer(self, model: Extractive, root: pathlib.Path | None) -> Record:
+        """The summary."""
+        request = SummaryRequest(words=self.words, query=self.query, block_trigrams=True)
+        (answer,) = model.answer(_texts(self, root), request)
+        return answer.record()
+
+
+class KeywordsTool(Call):
+    """Finds the words and phrases that carry a text."""
+
+    number: int = Field(8, ge=1, le=MOST_KEYWORDS, description=FIELDS["keywords"].description)
+
+    def answer(self, model: Extractive, root: pathlib.Path | None) -> Record:
+        """The keywords."""
+        (found,) = model.keywords(_texts(self, root), self.number)
+        return {"keywords": [vars(word) for word in found]}
+
+
+TOOLS: dict[str, type[SummarizeTool] | type[CompressTool] | type[KeywordsTool]] = {
+    "summarize": SummarizeTool,
+    "compress": CompressTool,
+    "keywords": KeywordsTool,
+}
+
 
 def run(arguments: argparse.Namespace) -> int:
-    root = None if arguments.root is None else pathlib.Path(arguments.root)
-    if root is not None and not root.is_dir():
+    root = arguments.root and pathlib.Path(arguments.root)
+    if root and not root.is_dir():
         arguments.parser.reject(f"--root {root}: no such folder")
-    try:
-        from tfsum.cli.mcp_tools import mcp_server, run_server
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "mcp":
-            raise
-        raise Error(f"tfsum mcp needs the package mcp; {install_extra('mcp')}") from None
+    with needs_extra("mcp", "tfsum mcp"):
+        from mcp.server.stdio import stdio_server
 
     model = tfsum.load(arguments.model, compute=arguments.compute)
     if not isinstance(model, tfsum.Summarizer):
         raise Error(f"{arguments.model}: is not extractive; the tools need a model that selects")
-    run_server(mcp_server(model, root))
+    server = mcp_server(model, root)
+
+    async def serve() -> None:
+        async with stdio_server() as (requests, answers):
+            await server.run(requests, answers, server.create_initialization_options())
+
+    asyncio.run(serve())
     return 0
+
+
+def mcp_server(model: Extractive, root: pathlib.Path | None) -> "Server":
+    """Makes the server of an extractive model.
+
+    Args:
+        model: The model.
+        root: Folder whose files may be read; None for none.
+
+    Example:
+        >>> mcp_server(tfsum.load(), None).name
+        'tfsum'
+    """
+    from mcp.server import Server
+    from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
+
+    async def list_tools(context: object, params: object) -> ListToolsResult:
+        tools = [
+            Tool(name=name, description=tool.__doc__, input_schema=tool.model_json_schema())
+            for name, tool in TOOLS.items()
+        ]
+        return ListToolsResult(tools=tools)
+
+    async def call_tool(context: object, params: "CallToolRequestParams") -> CallToolResult:
+        try:
+            if params.name not in TOOLS:
+                raise Error(f"{params.name}: no such tool; there are {', '.join(TOOLS)}")
+            call = TOOLS[params.name](**(params.arguments or {}))
+            answer = await asyncio.to_thread(call.answer, model, root)
+        except Error as error:
+            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+        text = json.dumps(answer, ensure_ascii=False)
+        return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
+
+    return Server(
+        "tfsum",
+        version=tfsum.__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _texts(call: Call, root: pathlib.Path | None, together: bool = False) -> list[str]:
+    """The text of a call, or of a file below the folder; several where they go together."""
+    if (call.text is None) == (call.file is None):
+        raise Error("expected either `text` or `file`")
+    if call.file is not None:
+        texts = [_read(call.file, root)]
+    elif together == isinstance(call.text, str):
+        raise Error("text: expected one text, or a list of texts and together=true")
+    else:
+        texts = [call.text] if isinstance(call.text, str) else call.text or []
+
+    size = sum(map(len, texts))
+    if size > LARGEST:
+        raise Error(
+            f"{call.file or 'text'} has {size} characters, and may have {LARGEST}; send parts"
+        )
+    return texts
+
+
+def _read(file: str, root: pathlib.Path | None) -> str:
+    """The text of a file, which must be below the folder after all links."""
+    if root is None:
+        raise Error("file: this server reads no files; send `text`, or start it with --root FOLDER")
+    folder = root.resolve()
+    try:
+        path = (folder / file).resolve()
+        is_file = path.is_relative_to(folder) and path.is_file()
+    except (OSError, ValueError):  # no name that a file may have
+        is_file = False
+    if not is_file:
+        raise Error(
+            f"file: {file[:100]!r} is no file below the server's folder; expected a path in it"
+        )
+    if path.stat().st_size > LARGEST:
+        raise Error(f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one")
+    try:
+        (document,) = read_source(Source(str(path)))
+    except DataError as error:
+        raise Error(str(error).replace(str(path), file)) from None
+    return document.text

@@ -2,12 +2,17 @@
 
 import argparse
 import json
-from collections.abc import Callable
 from typing import Any
 
 from tfsum.cli import prepare
-from tfsum.cli.options import add_settings, read_settings
-from tfsum.cli.parser import Options, Parser, add_options, given_options
+from tfsum.cli.options import (
+    Options,
+    Parser,
+    add_options,
+    add_settings,
+    given_options,
+    read_settings,
+)
 from tfsum.request import SummaryRequest
 from tfsum.training.recipe_file import is_recipe
 
@@ -103,38 +108,34 @@ def _prepare(arguments: argparse.Namespace) -> int:
     options = {name: getattr(arguments, name) for name in ("runner", "pipeline_options")}
     del arguments.runner, arguments.pipeline_options
 
-    def prepare_by_beam(*paths: str, **settings: Any) -> dict[str, int]:
-        from tfsum import beam
+    from tfsum import beam
 
-        return beam.prepare(*paths, **options, **settings)
+    return prepare.run(
+        arguments, lambda *paths, **settings: beam.prepare(*paths, **options, **settings)
+    )
 
-    return prepare.run(arguments, prepare_by_beam)
+
+# Name of a pipeline -> what it does, and the function that does it.
+PIPELINES = {
+    "summarize": ("Files of documents to files of summaries.", _summarize),
+    "prepare": ("A corpus to training records, as `tfsum prepare` makes them.", _prepare),
+}
 
 
 def add_arguments(parser: Parser) -> None:
     pipelines = parser.add_subparsers(metavar="PIPELINE", required=True)
-
-    what = "Files of documents to files of summaries."
-    summarize = _pipeline(pipelines, "summarize", what, _summarize)
-    add_settings(summarize, SummaryRequest, SummaryRequest.model_fields.keys() - {"together"})
-    add_options(summarize, SUMMARIZE_OPTIONS)
-    what = "A corpus to training records, as `tfsum prepare` makes them."
-    prepare.add_corpus_options(_pipeline(pipelines, "prepare", what, _prepare))
-
-
-def _pipeline(
-    pipelines: "argparse._SubParsersAction[Parser]",
-    name: str,
-    what: str,
-    run: Callable[[argparse.Namespace], int],
-) -> Parser:
-    own = pipelines.add_parser(
-        name,
-        help=what,
-        description=what,
-        epilog="What follows -- are options of Beam and of the runner.",
-        argument_default=argparse.SUPPRESS,
-    )
-    add_options(own, {"Beam": RUNNER})
-    own.set_defaults(run=run, parser=own)
-    return own
+    for name, (what, run) in PIPELINES.items():
+        own = pipelines.add_parser(
+            name,
+            help=what,
+            description=what,
+            epilog="What follows -- are options of Beam and of the runner.",
+            argument_default=argparse.SUPPRESS,
+        )
+        own.set_defaults(run=run, parser=own)
+        add_options(own, {"Beam": RUNNER})
+        if name == "prepare":
+            prepare.add_corpus_options(own)
+        else:
+            add_settings(own, SummaryRequest, SummaryRequest.model_fields.keys() - {"together"})
+            add_options(own, SUMMARIZE_OPTIONS)

@@ -6,14 +6,19 @@ texts become pairs of ids.
 """
 
 import argparse
-import contextlib
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import tfsum
-from tfsum.cli.options import add_settings, read_settings
-from tfsum.cli.parser import Options, Parser, add_options, given_options
+from tfsum.cli.options import (
+    Options,
+    Parser,
+    add_options,
+    add_settings,
+    given_options,
+    read_settings,
+)
 from tfsum.errors import Stopped
 from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.tasks.recipes import prepare_recipe, section_class
@@ -159,18 +164,16 @@ def add_corpus_options(parser: Parser) -> None:
     add_options(parser, OPTIONS)
 
 
-@contextlib.contextmanager
-def _stopped_by_interrupt() -> Iterator[None]:
+def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
     try:
-        yield
+        return _run(arguments, prepare or tfsum.prepare)
     except KeyboardInterrupt:
         raise Stopped(
             "stopped; the finished shards are kept, run the same command to resume"
         ) from None
 
 
-@_stopped_by_interrupt()
-def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
+def _run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]]) -> int:
     options = given_options(arguments)
     corpus, overrides = options.pop("corpus"), options.pop("overrides", [])
     if is_recipe(corpus):
@@ -210,7 +213,7 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
     if unknown := [option for option in options if option not in parameters]:
         arguments.parser.error(f"{_flags(unknown)}: no option of --task {name}")
 
-    counts = (prepare or tfsum.prepare)(corpus, output, vocabulary, name, **options)
+    counts = prepare(corpus, output, vocabulary, name, **options)
     print(json.dumps(counts) if form == "json" else as_text(counts))
     return 0
 

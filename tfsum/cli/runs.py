@@ -5,7 +5,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 
-from tfsum.cli.parser import FORMAT, Options
+from tfsum.cli.options import FORMAT, Options
 from tfsum.errors import Error, RecipeError
 from tfsum.training.run_folder import RunSummary, differences, find_runs, read_run
 
@@ -55,26 +55,21 @@ def run(arguments: argparse.Namespace) -> int:
 
     one, other = map(read_run, arguments.compare)
     if arguments.plot:
-        draw(one, other, arguments.plot)
+        from tfsum.visualization import plot_curves
+
+        figure = plot_curves({run.folder: run.history for run in (one, other)})
+        try:
+            figure.savefig(arguments.plot)
+        except (OSError, ValueError) as error:
+            raise Error(
+                f"{arguments.plot}: cannot be drawn ({error}); name a file that can be written,"
+                " such as curves.png"
+            ) from None
     if arguments.format == "json":
         print(json.dumps({"recipes": differences(one, other), "scores": curves(one, other)}))
     else:
         print(comparison(one, other))
     return 0
-
-
-def draw(one: RunSummary, other: RunSummary, file: str) -> None:
-    """Draws the scores of two runs into a file."""
-    from tfsum.visualization import plot_curves
-
-    figure = plot_curves({run.folder: run.history for run in (one, other)})
-    try:
-        figure.savefig(file)
-    except (OSError, ValueError) as error:
-        raise Error(
-            f"{file}: cannot be drawn ({error}); name a file that can be written, such as"
-            " curves.png"
-        ) from None
 
 
 def listing(runs: list[RunSummary]) -> str:

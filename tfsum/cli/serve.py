@@ -6,8 +6,7 @@ import os
 import pathlib
 import sys
 
-from tfsum.cli.options import add_settings, read_settings
-from tfsum.cli.parser import Options, Parser, add_options
+from tfsum.cli.options import Options, Parser, add_options, add_settings, read_settings
 from tfsum.errors import Error, needs_extra
 from tfsum.inference.shipped import shipped_folder
 from tfsum.serving.settings import OTHERS, ServerSettings

@@ -1,36 +1,34 @@
 """The documents of `tfsum summarize`: read, answered in groups, and their answers written."""
 
 import argparse
+import contextlib
 import html
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+
+from tqdm import tqdm
 
 from tfsum.answer_warnings import sentence_of
 from tfsum.atomic_files import write_atomically
-from tfsum.cli.answer_files import AnswerFiles
-from tfsum.cli.answers import PAGE, Answer, answer_line, highlighted
-from tfsum.cli.parser import printable
-from tfsum.cli.progress import documents_bar, large_text_bar
+from tfsum.cli.answers import PAGE, Answer, AnswerFiles, answer_line, highlighted
+from tfsum.cli.options import printable
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import Document, Source, read_source
 from tfsum.request import SummaryAnswer
+from tfsum.terminal_size import bar_size
 
 # Documents that are in memory together, and bytes of them: enough to put those of equal length into
 # one batch, few enough that the first answers come soon.
 DOCUMENTS, CHARACTERS = 128, 1 << 21
 PART = 16  # of these, between two movements of the bar
+LARGE = 1 << 18  # bytes of a text from which a bar of its own is worth its trial
+TRIAL = 20_000  # characters whose time is taken: two seconds or so
+SECONDS = 0.5  # between two updates of it
 
 Summarize = Callable[[list[str]], Sequence[Answer]]
 Result = tuple[Document, Answer, list[str] | None]  # the last: names of documents together
-
-
-class _Bar(Protocol):
-    """A progress bar of tqdm."""
-
-    def update(self, n: int = 1) -> object: ...
-
-    def write(self, s: str, file: object = None) -> None: ...
 
 
 def answer_sources(
@@ -64,7 +62,10 @@ def answer_sources(
         else:
             results = _one_by_one(documents, summarize, bar, in_order=files is None)
         for document, result, names in results:
-            _note(document, result, bar)
+            warnings = [f"warning: {sentence_of(one)}" for one in getattr(result, "warnings", [])]
+            for note in (*document.notes, *warnings):
+                bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
+
             answer = _shown(document, result, names, arguments, heading)
             if files is not None:
                 files.write(document.name, _in_page([answer], document.name, arguments) + "\n")
@@ -75,7 +76,11 @@ def answer_sources(
 
     if collects:
         title = sources[0].name if len(sources) == 1 else "Summaries"
-        _write(arguments.output, _in_page(collected, title, arguments))
+        page = _in_page(collected, title, arguments)
+        if arguments.output is None:
+            print(page)
+        else:
+            _write(arguments.output, page + "\n")
     if files and files.existing:
         were = "answer was" if files.existing == 1 else "answers were"
         print(f"tfsum: {files.existing} {were} in {arguments.output} already", file=sys.stderr)
@@ -83,13 +88,6 @@ def answer_sources(
         print(f"tfsum: {len(failures)} could not be summarized:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
     return int(bool(failures))
-
-
-def _note(document: Document, result: Answer, bar: _Bar) -> None:
-    """Writes what the reader should know of a document and its answer to standard error."""
-    warnings = [f"warning: {sentence_of(one)}" for one in getattr(result, "warnings", [])]
-    for note in (*document.notes, *warnings):
-        bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
 
 
 def _shown(
@@ -101,7 +99,8 @@ def _shown(
 ) -> str:
     """An answer in the format that was asked for."""
     form = arguments.format
-    if not (arguments.highlight and (form == "html" or _is_terminal(arguments))):
+    is_terminal = arguments.output is None and sys.stdout.isatty()
+    if not (arguments.highlight and (form == "html" or is_terminal)):
         return answer_line(result, document.name, form, heading and names is None, names)
     if not isinstance(result, SummaryAnswer):
         raise Error(
@@ -110,7 +109,7 @@ def _shown(
     return highlighted(document.text, result, document.name, form, heading)
 
 
-def _together(documents: Iterator[Document], summarize: Summarize, bar: _Bar) -> Iterator[Result]:
+def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) -> Iterator[Result]:
     """The answer to all documents, if there are any."""
     every = list(documents)
     if not every:
@@ -123,7 +122,7 @@ def _together(documents: Iterator[Document], summarize: Summarize, bar: _Bar) ->
 
 
 def _one_by_one(
-    documents: Iterator[Document], summarize: Summarize, bar: _Bar, in_order: bool
+    documents: Iterator[Document], summarize: Summarize, bar: tqdm, in_order: bool
 ) -> Iterator[Result]:
     """The answer to each document; in the order of the documents, or as they come."""
     for group in groups(documents):
@@ -133,17 +132,9 @@ def _one_by_one(
         yield from ((document, answer, None) for _, document, answer in results)
 
 
-def _is_terminal(arguments: argparse.Namespace) -> bool:
-    return arguments.output is None and sys.stdout.isatty()
-
-
-def _write(path: str | None, content: str) -> None:
-    """Writes all answers to one file, or to standard output."""
-    if path is None:
-        print(content)
-        return
+def _write(path: str, content: str) -> None:
     try:
-        write_atomically(path, content + "\n")
+        write_atomically(path, content)
     except OSError as error:
         raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
 
@@ -161,7 +152,7 @@ def unanswered(
     arguments: argparse.Namespace,
     files: AnswerFiles | None,
     failures: list[str],
-    bar: _Bar,
+    bar: tqdm,
 ) -> Iterator[Document]:
     """The documents that have no answer yet.
 
@@ -175,9 +166,11 @@ def unanswered(
                 bar.update()
                 continue
             for document in read_source(source, arguments.field, arguments.encoding, arguments.id):
+                repeated = rows and document.name in names
+                names.add(document.name)
                 if document.error is not None:
                     failures.append(str(document.error))
-                elif rows and document.name in names:
+                elif repeated:
                     failures.append(
                         f"{document.name}: is the name of a row before it too; name another field"
                         " by --id"
@@ -185,13 +178,9 @@ def unanswered(
                 elif rows and not document.text.strip():
                     note = printable(f"tfsum: {document.name}: is empty, skipped")
                     bar.write(note, file=sys.stderr)
-                elif rows and files and files.is_answered(source, document.name):
-                    pass
-                else:
-                    names.add(document.name)
+                elif not (rows and files and files.is_answered(source, document.name)):
                     yield document
                     continue
-                names.add(document.name)
                 bar.update()
         except DataError as error:
             if len(sources) == 1:
@@ -224,7 +213,7 @@ def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
 
 
 def answers(
-    group: list[Document], summarize: Summarize, bar: _Bar
+    group: list[Document], summarize: Summarize, bar: tqdm
 ) -> Iterator[tuple[int, Document, Answer]]:
     """Index, document and result of each of a group, the shortest first.
 
@@ -239,3 +228,76 @@ def answers(
 
         bar.update(len(indices))
         yield from ((i, group[i], result) for i, result in zip(indices, results))
+
+
+def documents_bar(total: int | None) -> tqdm:
+    """A progress bar on a terminal, for several documents.
+
+    Args:
+        total: Number of documents; None where it is not known before they are read.
+
+    Example:
+        >>> with documents_bar(3) as bar:
+        ...     _ = bar.update()
+    """
+    return tqdm(
+        total=total,
+        unit="document",
+        disable=total == 1 or not sys.stderr.isatty(),
+        file=sys.stderr,
+        **bar_size(),
+    )
+
+
+@contextlib.contextmanager
+def large_text_bar(
+    name: str, texts: Sequence[str], answer: Callable[[list[str]], object]
+) -> Iterator[None]:
+    """Shows on a terminal how far the model is with a group of texts, one of them large.
+
+    One call of the graph reads a text from beginning to end and reports nothing meanwhile. The bar
+    is an estimate, and says so: the time for the beginning of the largest text, scaled to the
+    length of all.
+
+    Args:
+        name: Name of the largest text.
+        texts: Texts of the group.
+        answer: Model, called with a list of a text.
+
+    Example:
+        >>> with large_text_bar("a.txt", ["It rained."], print):  # not large: nothing is shown
+        ...     pass
+    """
+    largest = max(texts, key=len, default="")
+    if len(largest) < LARGE or not sys.stderr.isatty():
+        yield
+        return
+
+    answer([largest[: TRIAL // 10]])  # the first call takes longer
+    begin = time.monotonic()
+    answer([largest[:TRIAL]])
+    seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
+
+    done, begin = threading.Event(), time.monotonic()
+    bar = tqdm(
+        total=round(seconds),
+        desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
+        file=sys.stderr,
+        leave=False,
+        bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s",
+        **bar_size(),
+    )
+
+    def move() -> None:
+        while not done.wait(SECONDS):
+            bar.n = min(time.monotonic() - begin, 0.99 * seconds)
+            bar.refresh()
+
+    thread = threading.Thread(target=move, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        bar.close()

@@ -5,19 +5,22 @@ The model is the shipped one, or another extractive or abstractive model. Text, 
 """
 
 import argparse
+import contextlib
+import functools
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
-from tfsum.cli.answer_files import AnswerFiles
-from tfsum.cli.answers import SUFFIXES
-from tfsum.cli.asking import connect, flag_of, load
-from tfsum.cli.options import add_settings, read_settings
-from tfsum.cli.parser import Options, Parser, add_options
-from tfsum.cli.summaries import answer_sources
-from tfsum.errors import DataError
+import tfsum
+from tfsum.cli.answers import SUFFIXES, AnswerFiles
+from tfsum.cli.options import Options, Parser, add_options, add_settings, read_settings
+from tfsum.cli.summaries import Summarize, answer_sources
+from tfsum.errors import DataError, Error
 from tfsum.inference.compute import TYPES
+from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inputs.sources import Source, find_sources
-from tfsum.request import READING, SummaryRequest
+from tfsum.request import READING, Keyword, SummaryAnswer, SummaryRequest
 
 EXAMPLES = """examples:
   tfsum summarize article.txt
@@ -94,6 +97,16 @@ OPTIONS: Options = {
         },
     },
 }
+
+SERVER_SECONDS = 600.0  # for an answer of a server; it has a limit of its own
+
+
+class Extractive(Protocol):
+    """An extractive model: a `Summarizer`, or the `Client` of one."""
+
+    def answer(self, texts: Sequence[str], request: SummaryRequest) -> list[SummaryAnswer]: ...
+
+    def keywords(self, texts: Sequence[str], number: int) -> list[list[Keyword]]: ...
 
 
 def add_arguments(parser: Parser) -> None:
@@ -175,3 +188,126 @@ def _places(
     given = {name: value for name, value in options.items() if value not in (None, False)}
     options = request.model_dump(exclude_defaults=True) | given
     return AnswerFiles(output, sources, SUFFIXES[arguments.format], options)
+
+
+@contextlib.contextmanager
+def load(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[Summarize]:
+    """Loads the model; a model folder is exported for the duration of the block.
+
+    Args:
+        arguments: Parsed arguments of `tfsum summarize`.
+        request: What is asked of each text.
+
+    Yields:
+        The function from texts to their answers.
+
+    Raises:
+        Error: The model writes no summary.
+
+    Example:
+        >>> arguments = argparse.Namespace(model=None, compute="float32", format="text")
+        >>> with load(arguments, SummaryRequest(keywords=1)) as answer:
+        ...     print(answer(["Rain."])[0][0])
+        Rain
+    """
+    from tfsum.tasks.load import open_model, task_of
+
+    own = arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json"))
+    if own and arguments.compute != "float32":
+        arguments.parser.error(
+            f"--compute {arguments.compute}: is for an exported model, and"
+            f" {arguments.model} is a model folder; export it first: `tfsum export`"
+        )
+    with contextlib.ExitStack() as stack:
+        if own:
+            model = stack.enter_context(open_model(arguments.model))
+        else:
+            model = tfsum.load(arguments.model, compute=arguments.compute)
+
+        verb = task_of(model.path, model.description).verb
+        if verb != "summarize":
+            raise Error(
+                f"{arguments.model}: is a {model.description['kind']}, which writes no summary; use"
+                f" `tfsum {verb}`"
+            )
+        if hasattr(model, "answer"):
+            yield _extracting(model, request, arguments)
+        else:
+            refuse_request(request, arguments)
+            yield model
+
+
+@contextlib.contextmanager
+def connect(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[Summarize]:
+    """Asks the server's model; its connections end with the block.
+
+    Args:
+        arguments: Parsed arguments of `tfsum summarize`.
+        request: What is asked of each text.
+
+    Yields:
+        The function from texts to their answers.
+
+    Raises:
+        Error: The model writes no summary.
+
+    Example:
+        >>> arguments = argparse.Namespace(server="http://localhost:8501")
+        >>> with connect(arguments, SummaryRequest()) as answer:  # doctest: +SKIP
+        ...     answer(["It rained."])
+    """
+    from tfsum.cli.serve import read_token
+    from tfsum.serving import Client
+
+    name = arguments.model or DEFAULT_MODEL
+    token = read_token(arguments.token_file)
+    with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS) as client:
+        signatures = client.signatures()
+        if "extract" in signatures:
+            yield _extracting(client, request, arguments)
+        elif "summary" in signatures.get("serving_default", ([], []))[1]:
+            refuse_request(request, arguments)
+            yield client.generate
+        else:
+            raise Error(
+                f"{arguments.server}: the model {name} writes no summary; its signatures are "
+                f"{', '.join(sorted(signatures))}"
+            )
+
+
+def flag_of(name: str) -> str:
+    """The option of a field of a request.
+
+    Args:
+        name: Name of the field.
+
+    Example:
+        >>> flag_of("min_score")
+        '--min-score'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def _extracting(
+    model: Extractive, request: SummaryRequest, arguments: argparse.Namespace
+) -> Summarize:
+    """The function from texts to summaries, or to keywords where they are printed alone."""
+    if request.keywords is not None and arguments.format != "json":
+        return functools.partial(model.keywords, number=request.keywords)
+    return functools.partial(model.answer, request=request)
+
+
+def refuse_request(request: SummaryRequest, arguments: argparse.Namespace) -> None:
+    """Refuses what only an extractive model can be asked.
+
+    Args:
+        request: What is asked.
+        arguments: Parsed arguments of a verb that has `--model`.
+    """
+    given = request.model_dump(exclude_defaults=True)
+    if given:
+        options = ", ".join(f"{flag_of(name)} {value}" for name, value in given.items())
+        arguments.parser.error(
+            f"{options}: {arguments.model or DEFAULT_MODEL} is not extractive: it generates its"
+            " answer; leave it out"
+        )

@@ -4,7 +4,7 @@ import argparse
 import json
 
 import tfsum
-from tfsum.cli.parser import FORMAT, Options
+from tfsum.cli.options import FORMAT, Options
 
 EXAMPLES = """examples:
   tfsum verify saved_models/bert_sum_ext_news_en/2

@@ -8,7 +8,7 @@ import argparse
 import os
 import pathlib
 
-from tfsum.cli.parser import Options, given_options
+from tfsum.cli.options import Options, given_options
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
