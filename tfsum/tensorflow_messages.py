@@ -32,7 +32,12 @@ DATA_TYPES = (
     "INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32"
     " BFLOAT16 QINT16 QUINT16 UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64"
 ).split()
-WELL_KNOWN = {"Any": ".google.protobuf.Any", "Int64Value": ".google.protobuf.Int64Value"}
+# Names of types that are no messages of `MESSAGES`.
+TYPE_NAMES = {
+    "Any": ".google.protobuf.Any",
+    "Int64Value": ".google.protobuf.Int64Value",
+    "DataType": ".tensorflow.DataType",
+}
 
 # Package -> message -> its fields: number, name, type; a type in [] is repeated, one in {} the
 # values of a map from strings. Other enums than `DataType` are int32, and a message that is only
@@ -174,22 +179,17 @@ def _declare(declaration: Any, package: str, number: str, name: str, kind: str) 
     if kind[0] in "[{":
         field.label = FIELD.LABEL_REPEATED
 
+    kind = kind.strip("[]")
     if kind[0] == "{":  # a map is a list of entries
         entry = declaration.nested_type.add(name=name.title().replace("_", "") + "Entry")
         entry.options.map_entry = True
         _declare(entry, package, "1", "key", "string")
         _declare(entry, package, "2", "value", kind[1:-1])
-        field.type = FIELD.TYPE_MESSAGE
         field.type_name = f".{package}.{declaration.name}.{entry.name}"
-        return
-
-    kind = kind.strip("[]")
-    if kind == "DataType":
-        field.type, field.type_name = FIELD.TYPE_ENUM, ".tensorflow.DataType"
-        return
-    field.type = SCALARS.get(kind, FIELD.TYPE_MESSAGE)
-    if kind not in SCALARS:
-        field.type_name = WELL_KNOWN.get(kind) or f".{_package(kind)}.{kind}"
+    elif kind in SCALARS:
+        field.type = SCALARS[kind]
+    else:  # an enum or a message, which the pool finds out
+        field.type_name = TYPE_NAMES.get(kind) or f".{_package(kind)}.{kind}"
 
 
 def _package(name: str) -> str:

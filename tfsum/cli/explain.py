@@ -89,9 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"{model.path}: its kind is {task.export_kind!r}; expected an extractive or "
             "abstractive model"
         )
-    explain_page = task.explain()
     title = "standard input" if name == "-" else pathlib.Path(name).name
-    page = explain_page(model, document.text, title, request)
+    page = task.explain()(model, document.text, title, request)
     if arguments.output == "-":
         sys.stdout.buffer.write(page.encode("utf-8", errors="replace"))
         return 0

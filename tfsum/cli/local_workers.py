@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import IO
 
 from tfsum.errors import RecipeError
@@ -51,41 +51,55 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float) -> int:
         )
 
     addresses = free_addresses(count)
-    threads = str(max(1, (os.cpu_count() or 1) // count))
     processes: list[subprocess.Popen] = []
     readers = []
+    before = {}
+
+    def pass_on_signal(number: int, _: object) -> None:
+        for process in processes:
+            process.send_signal(number)
+
     try:
         for index in range(count):
-            config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-            environment = {
-                "TF_NUM_INTRAOP_THREADS": threads,
-                "TF_NUM_INTEROP_THREADS": threads,
-                **os.environ,
-                "TF_CONFIG": json.dumps(config),
-            }
-            process = subprocess.Popen(
-                [sys.executable, "-c", START, *words],
-                env=environment,
-                text=True,
-                # which is closed when this process ends, however it does
-                stdin=subprocess.PIPE,
-                stdout=None if index == 0 else subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                # Ctrl-C reaches them through this process, once
-                start_new_session=True,
-            )
+            process = _start(index, addresses, words)
             processes.append(process)
             reader = threading.Thread(target=_pass_on, args=(index, process.stderr), daemon=True)
             reader.start()
             readers.append(reader)
 
-        with _passed_on(processes):
-            return _wait(processes, worker_timeout + GRACE)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, pass_on_signal)
+        return _wait(processes, worker_timeout + GRACE)
     finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
         for process in processes:
             process.kill()
         for reader in readers:
             reader.join(5.0)
+
+
+def _start(index: int, addresses: Sequence[str], words: Sequence[str]) -> subprocess.Popen:
+    """Starts one of the workers."""
+    config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+    threads = str(max(1, (os.cpu_count() or 1) // len(addresses)))
+    environment = {
+        "TF_NUM_INTRAOP_THREADS": threads,
+        "TF_NUM_INTEROP_THREADS": threads,
+        **os.environ,
+        "TF_CONFIG": json.dumps(config),
+    }
+    return subprocess.Popen(
+        [sys.executable, "-c", START, *words],
+        env=environment,
+        text=True,
+        # which is closed when this process ends, however it does
+        stdin=subprocess.PIPE,
+        stdout=None if index == 0 else subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        # Ctrl-C reaches them through this process, once
+        start_new_session=True,
+    )
 
 
 def end_with_launcher() -> None:
@@ -119,23 +133,6 @@ def free_addresses(count: int) -> list[str]:
 def _pass_on(index: int, lines: IO[str]) -> None:
     for line in lines:
         print(f"[worker {index}] {line}", end="", file=sys.stderr, flush=True)
-
-
-@contextlib.contextmanager
-def _passed_on(processes: Sequence[subprocess.Popen]) -> Iterator[None]:
-    """Passes SIGINT and SIGTERM on to the processes."""
-
-    def send(number: int, _: object) -> None:
-        for process in processes:
-            if process.poll() is None:
-                process.send_signal(number)
-
-    before = {number: signal.signal(number, send) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _wait(processes: Sequence[subprocess.Popen], grace: float) -> int:

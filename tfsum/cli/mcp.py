@@ -89,9 +89,7 @@ class CompressTool(Call):
 
     def answer(self, model: Extractive, root: pathlib.Path | None) -> Record:
         """The summary."""
-        request = SummaryRequest(words=self.words, query=self.query, block_trigrams=True)
-        (answer,) = model.answer(_texts(self, root), request)
-        return answer.record()
+        return SummarizeTool(**dict(self), block_trigrams=True).answer(model, root)
 
 
 class KeywordsTool(Call):
