@@ -40,8 +40,7 @@ def named_strategy(name: str, **options: Any) -> Strategy:
         )
 
     known = [field.name for field in dataclasses.fields(STRATEGIES[name])]
-    strange = sorted(options.keys() - set(known))
-    if strange:
+    if strange := sorted(options.keys() - set(known)):
         raise Error(
             f"search {name!r} has no option {', '.join(strange)}; it has {', '.join(known)}"
         )

@@ -115,7 +115,10 @@ class BeamSearch(BeamSearchSettings, Strategy):
 
     def _follow_beams(self, model, source, max_length):
         def unfinished(position, token, live, pool, state):
-            return (position < max_length) & ops.any(self._may_improve(live, pool, max_length))
+            # Log-probabilities only decrease and normalizations only increase with the length: the
+            # score at `max_length` is an upper bound for all continuations of a prefix.
+            bound = self._score(live.log_probability[:, 0], max_length)  # (B,)
+            return (position < max_length) & ops.any(bound > pool.score[:, -1])
 
         def one_token(position, token, live, pool, state):
             logits, state = model.step(token, position, state)  # (B * K, V)
@@ -125,7 +128,9 @@ class BeamSearch(BeamSearchSettings, Strategy):
             ended = _last_token(candidates, position) == model.end_id  # (B, 2K)
             finished = ended | (position + 1 == max_length)
             pool = self._finish(pool, candidates, finished, position + 1)
-            live, kept = self._unfinished(candidates, ended)
+            alive = ops.where(ended, FORBIDDEN, candidates.log_probability)
+            log_probability, kept = ops.top_k(alive, self.width)
+            live = _Live(choose(candidates.ids, kept), log_probability)
 
             state = reorder_rows(state, row_numbers(choose(origin, kept), self.width))
             token = ops.reshape(_last_token(live, position), (-1,))
@@ -189,20 +194,6 @@ class BeamSearch(BeamSearchSettings, Strategy):
         )
         score, best = ops.top_k(both.score, self.n_best)  # ties: the one that ended first
         return _Pool(choose(both.ids, best), choose(both.log_probability, best), score)
-
-    def _unfinished(self, candidates, ended):
-        """The K most probable candidates that have not ended, and their indices (B, K)."""
-        log_probability = ops.where(ended, FORBIDDEN, candidates.log_probability)
-        log_probability, kept = ops.top_k(log_probability, self.width)
-        return _Live(choose(candidates.ids, kept), log_probability), kept
-
-    def _may_improve(self, live, pool, max_length):
-        """Whether the best prefix of a source can still reach its pool: bool (B,).
-
-        Log-probabilities only decrease and normalizations only increase with the length, so that
-        the score at `max_length` is an upper bound for all continuations of a prefix.
-        """
-        return self._score(live.log_probability[:, 0], max_length) > pool.score[:, -1]
 
     def _score(self, log_probability, length):
         return log_probability / NORMALIZATIONS[self.normalization](length, self.length_penalty)

@@ -80,7 +80,11 @@ class Sampling(SamplingSettings, Strategy):
         numbers = random[..., 0].T.astype("float32")  # (N, L)
         factors = (1 + random[..., 1].T * (HASH - 1)).astype("int32")
 
-        turns = ops.reshape(_hash(source_ids), (-1, 1, 1)) * factors % HASH  # (B, N, L)
+        # The hash of each source's ids and their order, whatever its padding: int32 (B,) below HASH
+        weights = (ops.arange(ops.shape(source_ids)[1], dtype="int32") * 7919 + 1) % 8191 + 1
+        hashes = ops.sum((source_ids % 2**18) * weights % HASH, axis=1) % HASH
+
+        turns = ops.reshape(hashes, (-1, 1, 1)) * factors % HASH  # (B, N, L)
         rotated = ops.mod(ops.cast(turns, "float32") / HASH + numbers, 1.0)
         return ops.reshape(rotated, (-1, max_length))
 
@@ -110,12 +114,6 @@ def draw_tokens(log_probabilities: Tensor, uniform: Tensor) -> Tensor:
     # the ones.
     passed = ops.where(probabilities > 0, ops.cast(cumulative > share, "int32"), -1)
     return ops.cast(ops.argmax(passed, axis=-1), "int32")
-
-
-def _hash(source_ids):
-    """Hash of each source's ids and their order, whatever its padding: int32 (B,) below HASH."""
-    weights = (ops.arange(ops.shape(source_ids)[1], dtype="int32") * 7919 + 1) % 8191 + 1
-    return ops.sum((source_ids % 2**18) * weights % HASH, axis=1) % HASH
 
 
 def truncate(log_probabilities: Tensor, top_k: int, top_p: float) -> Tensor:

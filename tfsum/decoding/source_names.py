@@ -54,8 +54,7 @@ class SourceNames:
         """Implements `Strategy`'s interface; the state also holds what the rules need."""
         ids = ops.cast(ids_of(source), "int32")  # (B, Ts)
         following = ops.pad(ids[:, 1:], ((0, 0), (0, 1)))
-        continues = ops.take(ops.convert_to_tensor(self._continues), ids, axis=0)
-        begins = ops.where(continues, PADDING, ids)
+        begins = ops.where(ops.take(self._continues, ids, axis=0), PADDING, ids)
 
         inner = dict(self._model.start(source, max_length, num_beams))
         return {
@@ -94,27 +93,25 @@ class SourceNames:
         Padding never does.
         """
         ids, following = state["ids"], state["following"]  # (B, Ts)
-        restricted = ops.convert_to_tensor(self._restricted)  # (V,)
-        continues = ops.convert_to_tensor(self._continues)
-        vocabulary = restricted.shape[0]
+        free, vocabulary = ~self._restricted, len(self._restricted)  # (V,)
 
         # Where the last token stands in the source: (B, K, Ts)
         last = ops.reshape(token_ids, (ops.shape(ids)[0], -1))  # (B, K)
-        is_name = ops.take(restricted, last, axis=0)
+        is_name = ops.take(self._restricted, last, axis=0)
         same = ops.logical_and(ids[:, None, :] == last[:, :, None], (ids != PADDING)[:, None, :])
 
         # What goes on there, (B, K, V), and whether a word ends there, (B, K)
         follows = _marked(ops.where(same, following[:, None, :], PADDING), vocabulary)
-        next_continues = ops.take(continues, following, axis=0)[:, None, :]
+        next_continues = ops.take(self._continues, following, axis=0)[:, None, :]
         ends = ops.any(ops.logical_and(same, ~next_continues), axis=-1)
 
         # A piece that begins a word, and one that continues the last one: (B, K, V)
         begins = ops.logical_and(
-            ops.logical_or(~restricted, state["begins"][:, None, :]),
+            ops.logical_or(free, state["begins"][:, None, :]),
             ops.logical_or(~is_name, ends)[:, :, None],
         )
-        goes_on = ops.logical_or(ops.logical_and(~restricted, ~is_name[:, :, None]), follows)
-        allowed = ops.where(continues, goes_on, begins)
+        goes_on = ops.logical_or(ops.logical_and(free, ~is_name[:, :, None]), follows)
+        allowed = ops.where(self._continues, goes_on, begins)
         return ops.logical_and(allowed, ops.arange(vocabulary) != PADDING)
 
 

@@ -99,11 +99,10 @@ class Strategy(StrategySettings):
                 f" least 1 and at least min_length ({self.min_length})"
             )
 
-        if isinstance(source, dict):
-            source = {name: ops.convert_to_tensor(ids, "int32") for name, ids in source.items()}
-        else:
-            source = ops.convert_to_tensor(source, "int32")
-        return self.search(model, source, int(max_length))
+        if not isinstance(source, dict):
+            return self.search(model, ops.convert_to_tensor(source, "int32"), int(max_length))
+        tensors = {name: ops.convert_to_tensor(ids, "int32") for name, ids in source.items()}
+        return self.search(model, tensors, int(max_length))
 
     def with_vocabulary(self, words: Sequence[str]) -> "Strategy":
         """Returns the strategy for a target vocabulary, where it needs to know the words.
@@ -220,12 +219,10 @@ class Greedy(Strategy):
     def search(
         self, model: Decodable, source: Source, max_length: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        state = model.start(source, max_length, 1)
-        batch = ops.shape(ids_of(source))[0]
         parts = self.follow(
             model,
-            state,
-            batch,
+            model.start(source, max_length, 1),
+            ops.shape(ids_of(source))[0],
             max_length,
             # Not ops.argmax, which spends operations on telling -0.0 from 0.0.
             lambda log_probabilities, _: ops.squeeze(ops.top_k(log_probabilities, 1)[1], axis=1),
@@ -286,7 +283,7 @@ def forbid_repeated_ngrams(
 
     # Padding is masked already: where nothing repeats, the update changes nothing.
     blocked = ops.where(repeats, ids[:, n - 1 :], 0)
-    rows = ops.expand_dims(ops.arange(ops.shape(ids)[0], dtype="int32"), 1)
+    rows = ops.arange(ops.shape(ids)[0], dtype="int32")[:, None]
     rows = ops.broadcast_to(rows, ops.shape(blocked))
     places = ops.reshape(ops.stack([rows, blocked], axis=-1), (-1, 2))
     hidden = ops.full((ops.shape(places)[0],), float("-inf"), dtype=log_probabilities.dtype)
