@@ -14,35 +14,36 @@ from tfsum.models.bert import ACTIVATIONS, Bert
 from tfsum.models.with_bert import WithBert
 from tfsum.tensor import Tensor
 
-
-def _size(layers: int, width: int) -> dict:
-    return {
-        "num_hidden_layers": layers,
+SIZES = {  # name -> layers, width
+    "tiny": (2, 128),
+    "mini": (4, 256),
+    "small": (4, 512),
+    "medium": (8, 512),
+    "base": (12, 768),
+    "large": (24, 1024),
+}
+PRESETS = {
+    name: {
+        "num_hidden_layers": depth,
         "hidden_size": width,
         "num_attention_heads": width // 64,
         "intermediate_size": 4 * width,
     }
-
-
-PRESETS = {
-    "tiny": _size(2, 128),
-    "mini": _size(4, 256),
-    "small": _size(4, 512),
-    "medium": _size(8, 512),
-    "base": _size(12, 768),
-    "large": _size(24, 1024),
+    for name, (depth, width) in SIZES.items()
 }
 """Arguments of `Bert` by size: base and large of the paper, the smaller ones of Turc et al. 2019
 ("Well-Read Students Learn Better"), as in
 `BertForPretraining({**PRESETS["small"], "vocab_size": 8000})`."""
 
-# Each head: the parts of a table of names (see weight_names), paths below the head's own layer.
-MASKED_LM = (
-    ("cls.predictions.transform.dense", "transform", weight_names.DENSE),
-    ("cls.predictions.transform.LayerNorm", "norm", weight_names.NORM),
-    ("cls.predictions", "", (("bias", "bias", False),)),
-)
-NEXT_SENTENCE = (("cls.seq_relationship", "", weight_names.DENSE),)
+# Each head: the parts of a table of names (see weight_names), paths of their layers.
+HEADS = {
+    "masked_lm": (
+        ("cls.predictions.transform.dense", "masked_lm/transform", weight_names.DENSE),
+        ("cls.predictions.transform.LayerNorm", "masked_lm/norm", weight_names.NORM),
+        ("cls.predictions", "masked_lm", (("bias", "bias", False),)),
+    ),
+    "next_sentence": (("cls.seq_relationship", "next_sentence", weight_names.DENSE),),
+}
 
 
 @saving.register_keras_serializable("tfsum")
@@ -73,13 +74,7 @@ class MaskedLanguageModel(layers.Layer):
         **kwargs: object,
     ):
         super().__init__(**kwargs)
-        self._config = {
-            "width": width,
-            "vocab_size": vocab_size,
-            "activation": activation,
-            "epsilon": epsilon,
-            "initializer_range": initializer_range,
-        }
+        self.width, self.vocab_size = width, vocab_size
         self.transform = layers.Dense(
             width,
             FUNCTIONS[activation],
@@ -90,11 +85,9 @@ class MaskedLanguageModel(layers.Layer):
         self.norm = layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=self.dtype_policy)
 
     def build(self, input_shape: object = None) -> None:
-        self.transform.build((None, None, self._config["width"]))
-        self.norm.build((None, None, self._config["width"]))
-        self.bias = self.add_weight(
-            shape=(self._config["vocab_size"],), initializer="zeros", name="bias"
-        )
+        self.transform.build((None, None, self.width))
+        self.norm.build((None, None, self.width))
+        self.bias = self.add_weight(shape=(self.vocab_size,), initializer="zeros", name="bias")
 
     def call(self, vectors: Tensor, table: Tensor) -> Tensor:
         """Scores every piece of the vocabulary at each position.
@@ -109,9 +102,6 @@ class MaskedLanguageModel(layers.Layer):
         x = self.norm(self.transform(vectors))
         scores = ops.matmul(x, ops.transpose(ops.cast(table, x.dtype)))
         return ops.cast(scores, "float32") + ops.cast(self.bias, "float32")
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), **self._config}
 
 
 @saving.register_keras_serializable("tfsum")
@@ -229,8 +219,9 @@ class BertForPretraining(WithBert):
             labels, logits = ops.cast(labels, "int32"), outputs[name]
 
             right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
-            right, flat_weights = ops.reshape(right, (-1,)), ops.reshape(weights, (-1,))
-            accuracy.update_state(right, sample_weight=flat_weights)
+            accuracy.update_state(
+                ops.reshape(right, (-1,)), sample_weight=ops.reshape(weights, (-1,))
+            )
 
             loss = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
             sums.append(ops.sum(loss * weights))
@@ -281,9 +272,7 @@ class BertForPretraining(WithBert):
     ) -> "BertForPretraining":
         """`from_pretrained` for a model that `open_folder` read; `warn` about missing heads."""
         model = cls.with_stored_bert(stored, changes)
-        tensors = _untied(
-            {k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}, stored
-        )
+        tensors = _untied_heads(stored)
         names = []
         for head, rows in model.head_names().items():
             rows = weight_names.names_in(stored, rows)
@@ -302,11 +291,11 @@ class BertForPretraining(WithBert):
         """By head: (Hugging Face's name, path of the variable, transposed) of its weights."""
         return {
             head: [
-                (f"{file}.{a}", "/".join(filter(None, (head, path, b))), t)
+                (f"{file}.{a}", f"{path}/{b}", t)
                 for file, path, kinds in parts
                 for a, b, t in kinds
             ]
-            for head, parts in (("masked_lm", MASKED_LM), ("next_sentence", NEXT_SENTENCE))
+            for head, parts in HEADS.items()
         }
 
     def head_variables(self) -> dict:
@@ -326,8 +315,9 @@ class BertForPretraining(WithBert):
         return {"model_type": "bert", "architectures": ["BertForPreTraining"], **self.bert.config}
 
 
-def _untied(tensors: dict, stored: weight_names.StoredModel) -> dict:
-    """Drops tensors that are stored twice, after checking that both copies are equal."""
+def _untied_heads(stored: weight_names.StoredModel) -> dict[str, np.ndarray]:
+    """The heads' tensors without those that are stored twice, whose copies must be equal."""
+    tensors = {k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}
     for name, twin in weight_names.TIED.items():
         copy = tensors.pop(name, None)
         if copy is not None and not np.array_equal(copy, stored.tensors.get(twin, copy)):

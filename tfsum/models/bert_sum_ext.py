@@ -14,9 +14,8 @@ from tfsum.formats.assign_weights import layer_sizes
 from tfsum.formats.weight_names import layer_variables
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
-from tfsum.models.sentence_heads import HEADS
+from tfsum.models.sentence_heads import HEADS, word_loss
 from tfsum.models.with_bert import BertSum
-from tfsum.models.word_loss import word_loss
 from tfsum.tensor import Tensor
 
 POOLINGS = ("cls", "mean")
