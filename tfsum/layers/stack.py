@@ -69,7 +69,6 @@ class ResidualLayer(keras.layers.Layer):
         )
         for name in self.sublayers:
             setattr(self, f"{name}_norm", self._normalization(name))
-        for name in self.sublayers:
             drop = Dropout(config["dropout"], name=f"{name}_dropout", dtype=policy)
             setattr(self, f"{name}_drop", drop)
 

@@ -177,21 +177,20 @@ class Bert(keras.Model):
         if isinstance(token_ids, dict):
             token_ids, segment_ids = token_ids["token_ids"], token_ids.get("segment_ids")
 
-        if return_all:
-            sequence, hidden_states, attentions = self.encoder(
-                self.embed(token_ids, segment_ids, training),
-                key_mask=padding_mask(token_ids),
-                training=training,
-                return_all=True,
-            )
-            every_layer = {"hidden_states": hidden_states, "attentions": attentions}
-        else:
-            sequence, every_layer = self.encode(token_ids, segment_ids, training), {}
-        pooled = self.pooler(sequence[:, 0])
-        return {"sequence_output": sequence, "pooled_output": pooled, **every_layer}
+        encoded = self.encode(token_ids, segment_ids, training, return_all)
+        sequence, *every_layer = encoded if return_all else (encoded,)
+        return {
+            "sequence_output": sequence,
+            "pooled_output": self.pooler(sequence[:, 0]),
+            **dict(zip(("hidden_states", "attentions"), every_layer)),
+        }
 
     def encode(
-        self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None
+        self,
+        token_ids: Tensor,
+        segment_ids: Tensor | None = None,
+        training: bool | None = None,
+        return_all: bool = False,
     ) -> Tensor:
         """Encodes token ids without the pooler.
 
@@ -199,12 +198,17 @@ class Bert(keras.Model):
             token_ids: Int tensor (B, T); 0 is padding.
             segment_ids: Int tensor (B, T); zeros by default.
             training: Whether dropout is applied.
+            return_all: Also return every layer's output and attention weights, as `Encoder` does.
 
         Returns:
             Float tensor (B, T, D); undefined at padding.
         """
-        x = self.embed(token_ids, segment_ids, training)
-        return self.encoder(x, key_mask=padding_mask(token_ids), training=training)
+        return self.encoder(
+            self.embed(token_ids, segment_ids, training),
+            key_mask=padding_mask(token_ids),
+            training=training,
+            return_all=return_all,
+        )
 
     def encode_windows(
         self,
@@ -248,8 +252,6 @@ class Bert(keras.Model):
         if not (isinstance(whole, int) and whole == total):
             parts.append(self.encode(token_ids[:, whole:], segment_ids[:, whole:], training))
 
-        if len(parts) == 1:
-            return parts[0]
         return ops.concatenate(parts, axis=1)
 
     def embed(

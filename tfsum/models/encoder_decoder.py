@@ -167,10 +167,6 @@ class EncoderDecoder(Model):
             `Decoder.start`); and, of a model that copies, `copying` and in `hypotheses` `before` (B
             * K,), the token before the last one.
         """
-        if max_length < 1:
-            raise Error(
-                f"{type(self).__name__}: max_length is {max_length}; at least one token must fit"
-            )
         self.build()
         memory, source_mask = self.read(source, training=False)
         slots, layers = self.decoder.start(memory, max_length, num_beams)

@@ -203,12 +203,13 @@ class Model(keras.Model):
             Error: An input is missing or has another shape or dtype than the model expects.
         """
         model = type(self).__name__
-        all_axes = [f"{name} {_written(axes)}" for name, axes in self.input_axes.items()]
-        expected = f"expected a dict of {', '.join(all_axes)}"
+        expected = "expected a dict of " + ", ".join(
+            f"{name} {_written(axes)}" for name, axes in self.input_axes.items()
+        )
         if self.label_name is not None:
             expected += f"; {self.label_name} may be given as y"
-        found = "one array" if hasattr(x, "shape") else f"a {type(x).__name__}"
         if self.input_axes and not isinstance(x, dict):
+            found = "one array" if hasattr(x, "shape") else f"a {type(x).__name__}"
             raise Error(f"{model}: the inputs are {found}; {expected}")
         if y is not None and self.label_name is not None:
             x = {**x, self.label_name: y}

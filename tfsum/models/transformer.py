@@ -180,7 +180,6 @@ class Transformer(EncoderDecoder):
         """A table whose rows, multiplied by sqrt(D) before positions are added, have variance 1."""
         width = self.config["d_model"]
         normal = initializers.RandomNormal(stddev=width**-0.5)
-
         return layers.Embedding(rows, width, normal, name=name, dtype=self.dtype_policy)
 
     @classmethod
@@ -209,10 +208,8 @@ class Transformer(EncoderDecoder):
         if self.built:
             return
 
-        for table in (self.source_embedding, self.target_embedding):
-            table.build((None, None))
-        for layer in (self.encoder, self.decoder):
-            layer.build(None)
+        for layer in (self.source_embedding, self.target_embedding, self.encoder, self.decoder):
+            layer.build((None, None))
 
         size, width = self.config["target_vocabulary_size"], self.config["d_model"]
         self.output_kernel = self.target_embedding.embeddings
@@ -316,6 +313,6 @@ def _sizes(arguments: dict, tensors: dict[str, np.ndarray]) -> dict[str, tuple]:
 
     kernel = (width, arguments["feed_forward_width"])
     for stack in ("encoder", "decoder"):
-        layers = arguments[f"num_{stack}_layers"]
-        sizes |= assign_weights.layer_sizes(stack, layers, kernel, tensors)
+        number = arguments[f"num_{stack}_layers"]
+        sizes |= assign_weights.layer_sizes(stack, number, kernel, tensors)
     return sizes

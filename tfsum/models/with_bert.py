@@ -54,12 +54,10 @@ class WithBert(Model):
             CheckpointError: A tensor is missing, unknown, broken or of another shape, or an
                 argument is wrong.
         """
-        config = {**stored.config, **changes}
-        arrays = assign_weights.bert_arrays(config, stored)
+        bert = Bert.from_stored(stored, **{"dtype": arguments.get("dtype"), **changes})
         with config_json.errors_named(stored.source):
-            model = cls(config, **arguments)
+            model = cls(bert, **arguments)
             model.build()
-        assign_weights.assign_arrays(weight_names.variables_by_path(model.bert), arrays)
         return model
 
     def get_config(self) -> dict:
