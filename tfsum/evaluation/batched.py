@@ -28,6 +28,5 @@ def batched(items: Sequence[Item], unit: str = "documents") -> Iterator[Sequence
 
     with tqdm.tqdm(total=len(items), unit=f" {unit}", file=sys.stderr, **bar_size()) as bar:
         for first in range(0, len(items), BATCH):
-            batch = items[first : first + BATCH]
-            yield batch
-            bar.update(len(batch))
+            yield items[first : first + BATCH]
+            bar.update(min(BATCH, len(items) - first))

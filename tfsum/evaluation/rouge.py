@@ -8,6 +8,7 @@ one, other words whole.
 
 import functools
 import re
+import types
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,19 +41,6 @@ class EnglishTokenizer(Tokenizer):
         for i, run in enumerate(_OTHER_SCRIPTS.split(text)):
             words += split_words(run) if i % 2 else self._latin.tokenize(run)
         return words
-
-
-class PlainTokenizer(Tokenizer):
-    """A tokenizer for other languages than English: lower-cased words without stemming.
-
-    Example:
-        >>> PlainTokenizer().tokenize("Die Hunde bellten.")
-        ['die', 'hunde', 'bellten']
-    """
-
-    def tokenize(self, text: str) -> list[str]:
-        """Splits a text into words."""
-        return split_words(text)
 
 
 def score_pair(
@@ -140,7 +128,9 @@ def score_summaries(
 
 @functools.cache
 def _scorer(english: bool) -> RougeScorer:
-    return RougeScorer(list(METRICS), tokenizer=EnglishTokenizer() if english else PlainTokenizer())
+    # Words of other languages than English are lower-cased, and not stemmed.
+    tokenizer = EnglishTokenizer() if english else types.SimpleNamespace(tokenize=split_words)
+    return RougeScorer(list(METRICS), tokenizer=tokenizer)
 
 
 def _lines(text: str | Sequence[str]) -> str:

@@ -99,14 +99,9 @@ def evaluate_texts(
         }
         for i, metric in enumerate(METRICS)
     }
-    report_settings = {
-        "words": "english" if english else "plain",
-        "samples": samples,
-        "seed": seed,
-        **settings,
-    }
-
-    return GenerationReport(len(texts), bleu, rouge, report_settings)
+    words = "english" if english else "plain"
+    settings = {"words": words, "samples": samples, "seed": seed, **settings}
+    return GenerationReport(len(texts), bleu, rouge, settings)
 
 
 def _cell(scores: dict[str, float], name: str) -> str:
@@ -156,7 +151,12 @@ def evaluate(
     elif target_lines < 1:
         raise Error(f"evaluate: target_lines is {target_lines}; expected 1 or more")
 
-    pairs = _pairs(corpus, targets, source, target, target_lines, limit)
+    read = read_pairs(corpus, targets, source=source, target=target)
+    pairs = [
+        (text, "\n".join(expected.split("\n")[:target_lines]))
+        for text, expected in itertools.islice(read, limit)
+    ]
+    pairs = _whole(pairs, corpus_name(corpus))
     answers = [
         written for group in batched(pairs) for written in generator([text for text, _ in group])
     ]
@@ -172,24 +172,9 @@ def evaluate(
     )
 
 
-def _pairs(
-    corpus: Corpus,
-    targets: str | pathlib.Path | None,
-    source: str,
-    target: str,
-    lines: int | None,
-    limit: int | None,
-) -> list[tuple[str, str]]:
-    """The pairs that have both texts, with the first `lines` of a target; the others are counted on
-    standard error."""
-    pairs = [
-        (text, "\n".join(expected.split("\n")[:lines]))
-        for text, expected in itertools.islice(
-            read_pairs(corpus, targets, source=source, target=target), limit
-        )
-    ]
+def _whole(pairs: list[tuple[str, str]], name: str) -> list[tuple[str, str]]:
+    """The pairs that have both texts; the others are counted on standard error."""
     whole = [pair for pair in pairs if all(pair)]
-    name = corpus_name(corpus)
     if len(whole) < len(pairs):
         print(
             f"tfsum: {name}: left out {len(pairs) - len(whole)} pairs without a text",
@@ -201,5 +186,4 @@ def _pairs(
             f"{name}: no pair has both texts; name their columns with source and target (--source"
             " and --target)"
         )
-
     return whole

@@ -53,15 +53,13 @@ def generated_of(text: str, outputs: Mapping) -> Generated:
         'Il pleut.'
     """
     coverage, known = float(outputs["coverage"]), float(outputs["known"])
-    warnings = []
-    if not text.strip():
-        warnings.append(warning_of("empty"))
-    if known < KNOWN_ENOUGH:
-        warnings.append(warning_of("language", known=known))
-    if coverage < 1:
-        warnings.append(warning_of("long_text", coverage=coverage))
-    if not outputs["ended"]:
-        warnings.append(warning_of("unended"))
+    found = {
+        "empty": (not text.strip(), {}),
+        "language": (known < KNOWN_ENOUGH, {"known": known}),
+        "long_text": (coverage < 1, {"coverage": coverage}),
+        "unended": (not outputs["ended"], {}),
+    }
+    warnings = [warning_of(kind, **numbers) for kind, (is_so, numbers) in found.items() if is_so]
     return Generated(
         outputs["summary"].decode("utf-8"),
         float(outputs["log_probability"]),

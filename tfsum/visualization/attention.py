@@ -50,11 +50,6 @@ def bert_attention(
     if text_pair is not None:
         ids += [*second, word_piece.sep_id]
 
-    if len(ids) > (longest := bert.config["max_position_embeddings"]):
-        raise Error(
-            f"bert_attention: {len(ids)} tokens in a row, and the model has positions for"
-            f" {longest}; cut the text"
-        )
     if text_pair is not None and bert.config["type_vocab_size"] < 2:
         raise Error(
             "bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two;"

@@ -134,12 +134,12 @@ def _cover(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 def _families() -> list[str]:
     """The installed families, those first that are likely to have other scripts than `FONT`."""
-
-    def unlikely(name: str) -> tuple[int, str]:
-        return next((i for i, word in enumerate(_LIKELY) if word in name), len(_LIKELY)), name
-
     names = {font.name for font in font_manager.fontManager.ttflist} - {FONT}
-    return sorted((name for name in names if not name.startswith(_NO_TEXT)), key=unlikely)
+    with_text = sorted(name for name in names if not name.startswith(_NO_TEXT))
+    return sorted(
+        with_text,
+        key=lambda name: next((i for i, word in enumerate(_LIKELY) if word in name), len(_LIKELY)),
+    )
 
 
 @functools.cache
