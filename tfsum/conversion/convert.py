@@ -230,8 +230,7 @@ def _notes(
     left = sorted(stored.tensors.keys() - read)
     rounded = sum(stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys())
     pieces = read_vocabulary(stored.folder / "vocab.txt") or ()
-    headless = _has_classifier(stored) and "classifier.weight" not in tensors
-    why = other_head(stored) if headless else None
+    why = _has_classifier(stored) and "classifier.weight" not in tensors and other_head(stored)
     notes = {
         f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}": left,
         f"{why}; tfsum has no such model, and the encoder alone is written": why,

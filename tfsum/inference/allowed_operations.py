@@ -101,8 +101,7 @@ def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
     operations = {node.op for node in nodes}
 
     if ops is None:
-        reaching = {op for op in operations - FILES if REACHING.search(op)} - {*TABLES}
-        if reaching:
+        if reaching := {op for op in operations - FILES if REACHING.search(op)} - {*TABLES}:
             raise ExportError(
                 f"{folder}: operations {', '.join(sorted(reaching))} reach files, the network or"
                 " Python, which no model here may do; take models from people whom you trust"

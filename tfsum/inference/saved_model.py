@@ -56,15 +56,10 @@ def read_description(folder: str | pathlib.Path) -> dict:
         'extractive'
     """
     path = pathlib.Path(folder)
-    if not path.exists():
-        raise ExportError(
-            f"{path}: no such folder; expected NAME or NAME/VERSION that `tfsum export` wrote"
-        )
-
     if not (path / "saved_model.pb").is_file():
+        found = "no SavedModel (saved_model.pb is missing)" if path.exists() else "no such folder"
         raise ExportError(
-            f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION"
-            " that `tfsum export` wrote"
+            f"{path}: {found}; expected NAME or NAME/VERSION that `tfsum export` wrote"
         )
     return read_json(path / "assets.extra" / "tfsum.json")
 
@@ -85,9 +80,7 @@ def read_vocabularies(path: pathlib.Path) -> tuple[list[str], list[str]]:
 
     words = Vocabulary.from_file(path / "assets" / "vocab.txt").words
     target = path / "assets" / "target_vocab.txt"
-    if not target.is_file():
-        return words, words
-    return words, Vocabulary.from_file(target).words
+    return words, Vocabulary.from_file(target).words if target.is_file() else words
 
 
 def read_json(path: pathlib.Path) -> dict:

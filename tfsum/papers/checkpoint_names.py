@@ -184,22 +184,21 @@ def bertsum_tensors(
     """
     tensors = named_tensors(named_variables(model), bertsum_names(model, prefix))
     width = model.bert.config["hidden_size"]
+    positions = np.asarray(positional_encoding(POSITION_ROWS, width))[None]
     if isinstance(model, BertSumAbs):
-        tensors["decoder." + POSITIONS] = _positions(width)
-        tensors[TIED[0]] = tensors[TIED[1]]
+        masks = [
+            f"decoder.transformer_layers.{i}.mask"
+            for i in range(model.config["num_decoder_layers"])
+        ]
         later = np.triu(np.ones((1, POSITION_ROWS, POSITION_ROWS), np.uint8), k=1)
-        for i in range(model.config["num_decoder_layers"]):
-            tensors[f"decoder.transformer_layers.{i}.mask"] = later
+        tensors |= {"decoder." + POSITIONS: positions, TIED[0]: tensors[TIED[1]]}
+        tensors |= dict.fromkeys(masks, later)
     elif model.config["head"] == "transformer":
-        tensors[prefix + POSITIONS] = _positions(width)
-        tensors[prefix + UNUSED[0]] = np.ones(width, np.float32)
-        tensors[prefix + UNUSED[1]] = np.zeros(width, np.float32)
+        unused = (np.ones(width, np.float32), np.zeros(width, np.float32))
+        tensors |= {prefix + POSITIONS: positions}
+        tensors |= {prefix + name: value for name, value in zip(UNUSED, unused)}
 
     return tensors
-
-
-def _positions(width: int) -> np.ndarray:
-    return np.asarray(positional_encoding(POSITION_ROWS, width))[None]
 
 
 def without_buffers(

@@ -1,12 +1,16 @@
 """Checkpoints of BertSum and PreSumm (Liu 2019; Liu and Lapata 2019), read without torch.
 
 Both save `{"model": state_dict, "opt": ..., "optim": ...}`, where `opt` has the arguments of the
-training command; `tfsum.papers.checkpoint_names` has the names.
+training command; `tfsum.papers.checkpoint_names` has the names. The sizes of a model come from its
+tensors and its `opt`.
 """
 
+import argparse
+import dataclasses
 import inspect
 import os
 import pathlib
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -19,15 +23,25 @@ from tfsum.formats.config_json import errors_named
 from tfsum.formats.piece_files import read_pieces
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import (
+    BERT,
     bertsum_names,
     bertsum_shapes,
     named_variables,
     without_buffers,
 )
-from tfsum.papers.checkpoint_sizes import DECODER, CheckpointSizes, head_prefix, read_options
 
 START, END = "[unused0]", "[unused1]"
 """PreSumm's tokens before and after a summary (train_abstractive.py)."""
+HEADS = ("encoder.", "ext_layer.")
+DECODER = "decoder."
+DECODER_OPTIONS = {
+    "dropout": "dec_dropout",
+    "label_smoothing": "label_smoothing",
+    "max_length": "max_length",
+}
+"""Argument of `BertSumAbs` -> its name in the `opt`."""
+COUNTS = ("heads", "ext_heads", "dec_heads", "max_length")
+RATES = ("dropout", "ext_dropout", "dec_dropout", "label_smoothing")
 
 
 def read_bertsum(
@@ -217,3 +231,169 @@ def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
         f"{rounded} tensors of float64 are rounded to float32": rounded,
     }
     return [note for note, applies in notes.items() if applies]
+
+
+def read_options(options: object, path: str | os.PathLike) -> dict[str, Any]:
+    """Checks the `opt` of a file, and returns it as a dict, empty where there is none."""
+    if options is None:
+        return {}
+    if not isinstance(options, argparse.Namespace | dict):
+        raise CheckpointError(
+            f"{path}: 'opt' is {type(options).__name__}; expected an argparse.Namespace or a dict"
+            " of the arguments of the training command, or none"
+        )
+
+    known = dict(options if isinstance(options, dict) else vars(options))
+    counts = {name: known[name] for name in COUNTS if name in known}
+    rates = {name: known[name] for name in RATES if name in known}
+    if wrong := [
+        f"{name} is {value!r}, expected a whole number above 0"
+        for name, value in counts.items()
+        if type(value) is not int or value < 1
+    ] + [
+        f"{name} is {value!r}, expected a number of at least 0 and below 1"
+        for name, value in rates.items()
+        if not (type(value) in (int, float) and 0 <= value < 1)
+    ]:
+        raise CheckpointError(
+            f"{path}: 'opt' does not describe a model: {'; '.join(wrong)}; save the file again, or "
+            "save its state_dict alone and give what is asked for"
+        )
+    return known
+
+
+def head_prefix(tensors: Mapping[str, np.ndarray], path: str | os.PathLike) -> str:
+    """The beginning of the names above the encoder: one of `HEADS`, or `DECODER`."""
+    known = (*HEADS, DECODER)
+    prefixes = [prefix for prefix in known if any(name.startswith(prefix) for name in tensors)]
+    if len(prefixes) != 1 or not any(name.startswith(BERT) for name in tensors):
+        roots = sorted({str(name).split(".")[0] for name in tensors})
+        raise CheckpointError(
+            f"{path}: no model of BertSum; one has tensors under {BERT} and one of "
+            f"{', '.join(known)}, this file under {', '.join(roots[:10])}"
+        )
+    return prefixes[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckpointSizes:
+    """What a checkpoint says of the arguments of its model.
+
+    Attributes:
+        path: File, for error messages.
+        tensors: The state_dict.
+        options: The `opt`, see `read_options`.
+        prefix: Beginning of the names above the encoder, see `head_prefix`.
+    """
+
+    path: str | os.PathLike
+    tensors: Mapping[str, np.ndarray]
+    options: dict[str, Any]
+    prefix: str
+
+    def bert(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of `Bert`, with those that were given."""
+        embeddings = BERT + "embeddings."
+        layers = re.escape(BERT) + r"encoder\.layer\.(\d+)\."
+        found = {
+            "vocab_size": self._size(embeddings + "word_embeddings.weight", 0),
+            "hidden_size": self._size(embeddings + "word_embeddings.weight", 1),
+            "max_position_embeddings": self._size(embeddings + "position_embeddings.weight", 0),
+            "type_vocab_size": self._size(embeddings + "token_type_embeddings.weight", 0),
+            "num_hidden_layers": self._layers(layers),
+            "intermediate_size": self._size(BERT + "encoder.layer.0.intermediate.dense.weight", 0),
+        }
+        if wrong := [
+            f"{key} is {value} in the file, {given[key]} was given"
+            for key, value in found.items()
+            if given.get(key, value) != value
+        ]:
+            raise CheckpointError(
+                f"{self.path}: {'; '.join(wrong)}; take the config.json of this model"
+            )
+        if "num_attention_heads" not in given:
+            found["num_attention_heads"] = self._bert_heads(found["hidden_size"])
+        return {**found, **given}
+
+    def head(self) -> dict[str, Any]:
+        """The arguments of a `BertSumExt` beside those of its `Bert`."""
+        if self.prefix + "linear1.weight" in self.tensors:
+            return {"head": "classifier"}
+
+        of_program = "ext_" if self.prefix == "ext_layer." else ""
+        arguments = self._stored({"head_dropout": f"{of_program}dropout"})
+        if self.prefix + "rnn.hidden0.0.weight_ih" in self.tensors:
+            return {"head": "lstm", **arguments}
+
+        layers = self._layers(re.escape(self.prefix) + r"transformer_inter\.(\d+)\.")
+        if not layers:
+            names = [name for name in self.tensors if name.startswith(self.prefix)]
+            parts = sorted({name.split(".")[1] for name in names})
+            raise CheckpointError(
+                f"{self.path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
+                "(linear1), the transformer (transformer_inter) and the LSTM (rnn)"
+            )
+        first = self.prefix + "transformer_inter.0.feed_forward.w_1.weight"
+        return {
+            "head": "transformer",
+            "head_layers": layers,
+            "head_num_heads": self._heads(f"{of_program}heads"),
+            "head_feed_forward_width": self._size(first, 0),
+            **arguments,
+        }
+
+    def decoder(self) -> dict[str, Any]:
+        """The arguments of a `BertSumAbs` beside those of its `Bert`."""
+        first = "decoder.transformer_layers.0.feed_forward.w_1.weight"
+        return {
+            "num_decoder_layers": self._layers(r"decoder\.transformer_layers\.(\d+)\."),
+            "feed_forward_width": self._size(first, 0),
+            "num_heads": self._heads("dec_heads"),
+            **self._stored(DECODER_OPTIONS),
+        }
+
+    def _stored(self, names: dict[str, str]) -> dict[str, Any]:
+        """The arguments that the `opt` has, by a table of its names for them."""
+        known = self.options
+        return {argument: known[name] for argument, name in names.items() if name in known}
+
+    def _layers(self, pattern: str) -> int:
+        """The number of layers whose tensors have names of this pattern."""
+        matches = filter(None, (re.match(pattern, name) for name in self.tensors))
+        numbers = {int(match[1][:9]) for match in matches}
+        if gaps := [number for number in range(len(numbers)) if number not in numbers]:
+            raise CheckpointError(
+                f"{self.path}: has no layer {gaps[0]} of those named"
+                f" {pattern.replace(chr(92), '')}, and has layer {max(numbers)}; the file is"
+                " incomplete: save it again"
+            )
+        return len(numbers)
+
+    def _size(self, name: str, axis: int) -> int:
+        """The size of a matrix along an axis."""
+        if name not in self.tensors or self.tensors[name].ndim != 2:
+            raise CheckpointError(
+                f"{self.path}: needs the matrix {name} to know the sizes of the model"
+            )
+        return self.tensors[name].shape[axis]
+
+    def _bert_heads(self, width: int) -> int:
+        # a small BERT of the original's own, made with these heads
+        if self.options.get("encoder") == "baseline":
+            return 8 if self.options.get("task") == "abs" else self.options.get("ext_heads", 8)
+        if width % 64:
+            raise CheckpointError(
+                f"{self.path}: does not contain the number of BERT's attention heads, and its width"
+                f" {width} is none of the published sizes; give it: --heads N, or "
+                "bert={'num_attention_heads': N}"
+            )
+        return width // 64
+
+    def _heads(self, option: str) -> int:
+        if option not in self.options:
+            raise CheckpointError(
+                f"{self.path}: does not contain the number of attention heads above its BERT (`opt`"
+                f" has no {option}); give it: --head-heads N, or head_heads=N (the papers' commands"
+                " have 8)"
+            )
+        return self.options[option]

@@ -85,15 +85,14 @@ def folder_to_checkpoint(
         OSError: File cannot be written.
     """
     config = read_json(f"{source}/config.json")
-    kinds: dict[str, Any] = {"bert_sum_ext": BertSumExt, "bert_sum_abs": BertSumAbs}
-    kind = next((kind for name, kind in kinds.items() if name in config), None)
-    if kind is None:
+    kinds: list[Any] = [kind for kind in (BertSumExt, BertSumAbs) if kind.section in config]
+    if not kinds:
         raise CheckpointError(
             f"{source}: is neither a BertSumExt nor a BertSumAbs, which the programs of "
             f"{' and '.join(FLAVOURS)} have; other formats of a BERT are google and hugging-face"
         )
 
-    return write_bertsum(kind.from_pretrained(source), destination, to)
+    return write_bertsum(kinds[0].from_pretrained(source), destination, to)
 
 
 def _check(model: BertSumExt | BertSumAbs, to: str) -> None:

@@ -59,7 +59,11 @@ class OriginalWriter(DocumentWriter):
         self, document: dict[str, Any], sentences: list[bytes], counts: collections.Counter
     ) -> Iterator[bytes]:
         texts = [sentence.decode("utf-8", "replace") for sentence in sentences]
-        labels = self._labels(document, texts)
+        read = texts[:MOST_SENTENCES] if self._presumm else texts
+        if self._label is None:
+            labels = document["labels"]
+        else:
+            labels = self._label(read, document["summary"])
         lower = self._presumm and self.settings["lowercase"]
         summary = document["summary"].lower() if lower else document["summary"]
         example = self._example(
@@ -82,13 +86,8 @@ class OriginalWriter(DocumentWriter):
             labels_lost=sum(label > 0 for label in labels) - sum(example.labels),
             without_overlap=int(not any(labels)),
         )
-        read = [text.encode() for text in example.src_txt[: len(pieces)]]
-        yield make_record(document["id"], pieces, example.labels, read, summary)
-
-    def _labels(self, document: dict[str, Any], texts: list[str]) -> list[float]:
-        if self._label is None:
-            return document["labels"]
-        return self._label(texts[:MOST_SENTENCES] if self._presumm else texts, document["summary"])
+        encoded = [text.encode() for text in example.src_txt[: len(pieces)]]
+        yield make_record(document["id"], pieces, example.labels, encoded, summary)
 
     def _example(self, texts: list[str], summary: str, labels: list[float]) -> Example:
         tokens, word_piece = [text.split() for text in texts], self.word_pieces[0]

@@ -72,10 +72,8 @@ def bertsum_example(
         ([101, 7, 102, 101, 7, 102, 101, 7, 102], [0, 0, 0, 1, 1, 1, 0, 0, 0], [1, 0, 0])
     """
     kept, texts = _kept(sentences)
-    inner: list[int] = []
-    for number, pieces in enumerate(tokenize(texts)):
-        inner += ([sep_id, cls_id] if number else []) + pieces
-    src = [cls_id, *inner[:MOST_PIECES], sep_id]
+    between = [piece for pieces in tokenize(texts) for piece in (sep_id, cls_id, *pieces)]
+    src = [cls_id, *between[2:][:MOST_PIECES], sep_id]
     return _example(src, sentences, labels, kept, cls_id, sep_id, [], len(texts) < FEWEST_SENTENCES)
 
 
@@ -120,11 +118,12 @@ def presumm_example(
         for piece in (cls_id, *pieces_between_blanks(text, vocabulary), sep_id)
     ]
 
-    tgt = [begin]
-    for number, line in enumerate(summary):
-        tgt += ([between] if number else []) + pieces_between_blanks(" ".join(line), vocabulary)
-
-    tgt = [*tgt, end][:MOST_TARGET_PIECES]
+    tgt = [
+        piece
+        for line in summary
+        for piece in (between, *pieces_between_blanks(" ".join(line), vocabulary))
+    ]
+    tgt = [begin, *tgt[1:], end][:MOST_TARGET_PIECES]
     too_short = len(texts) < FEWEST_SENTENCES or len(tgt) < FEWEST_TARGET_PIECES
 
     return _example(
@@ -197,13 +196,11 @@ def _word_pieces(word: str, vocabulary: dict[str, int]) -> list[int]:
     pieces: list[int] = []
     start = 0
     while start < len(word) <= LONGEST_WORD:
-        for end in range(len(word), start, -1):
-            piece = ("##" if start else "") + word[start:end]
-            if piece in vocabulary:
-                pieces.append(vocabulary[piece])
-                start = end
-                break
-        else:
+        begin, ends = "##" if start else "", range(len(word), start, -1)
+        end = next((end for end in ends if begin + word[start:end] in vocabulary), None)
+        if end is None:
             return [vocabulary["[UNK]"]]
+        pieces.append(vocabulary[begin + word[start:end]])
+        start = end
 
-    return pieces if len(word) <= LONGEST_WORD else [vocabulary["[UNK]"]]
+    return pieces or [vocabulary["[UNK]"]]

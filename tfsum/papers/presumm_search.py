@@ -77,9 +77,6 @@ class _WrittenWords(NamedTuple):
     hashes: Tensor  # (B, K, L + 1, 2) int32, 0 after the last
     count: Tensor  # (B, K) int32
 
-    def reordered(self, origin: Tensor) -> "_WrittenWords":
-        return _WrittenWords(choose(self.hashes, origin), choose(self.count, origin))
-
     def with_piece(self, token: Tensor, hashes: WordHashes) -> "_WrittenWords":
         """After one more piece (B, K) of each sequence."""
         piece = ops.take(hashes.piece, token, axis=0)  # (B, K, 2)
@@ -191,7 +188,8 @@ class PreSummBeamSearch(Strategy):
             origin, token = choice // vocabulary_size, choice % vocabulary_size
             ids = ops.where(columns == position, token[..., None], choose(ids, origin))
             if hashes is not None:
-                words = words.reordered(origin).with_piece(token, hashes)
+                words = _WrittenWords(*(choose(part, origin) for part in words))
+                words = words.with_piece(token, hashes)
 
             finished = (token == model.end_id) | (position + 1 == max_length)
             best = _with_recorded(best, score, ids, finished, finished[:, :1], ended, position + 1)
