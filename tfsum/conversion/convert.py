@@ -13,7 +13,6 @@ import numpy as np
 
 from tfsum.errors import CheckpointError
 from tfsum.formats import google, model_folder, open_folder, text_settings, weight_names
-from tfsum.formats.piece_files import read_vocabulary
 from tfsum.models import Bert, BertClassifier, BertForPretraining
 from tfsum.models.bert_classifier import other_head
 from tfsum.papers.checkpoint_reader import checkpoint_to_folder
@@ -215,7 +214,7 @@ def _write(
 
     if (origin / "vocab.txt").is_file():
         shutil.copyfile(origin / "vocab.txt", folder / "vocab.txt")
-    elif pieces := read_vocabulary(origin / "vocab.txt"):
+    elif pieces := text_settings.read_vocabulary(origin / "vocab.txt"):
         (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8", newline="\n")
 
 
@@ -229,7 +228,7 @@ def _notes(
     }
     left = sorted(stored.tensors.keys() - read)
     rounded = sum(stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys())
-    pieces = read_vocabulary(stored.folder / "vocab.txt") or ()
+    pieces = text_settings.read_vocabulary(stored.folder / "vocab.txt") or ()
     why = _has_classifier(stored) and "classifier.weight" not in tensors and other_head(stored)
     notes = {
         f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}": left,

@@ -17,8 +17,7 @@ from tfsum.data.corpus_files import file_digests
 from tfsum.data.manifest import Manifest
 from tfsum.data.shard_work import RecordWriter, ShardRunner, ShardWork, run_shards
 from tfsum.errors import DataError, Error
-from tfsum.formats.piece_files import piece_file
-from tfsum.formats.text_settings import read_text_settings
+from tfsum.formats.text_settings import piece_file, read_text_settings
 from tfsum.terminal_size import bar_size
 
 LOCK = ".lock"  # of a folder of records that is being written

@@ -19,8 +19,7 @@ from tfsum.export.compact_graph import compact_graph
 from tfsum.export.model_card import Card, write_card
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.export.verification import verify_export
-from tfsum.formats.piece_files import piece_file, read_pieces
-from tfsum.formats.text_settings import read_text_settings
+from tfsum.formats.text_settings import piece_file, read_pieces, read_text_settings
 from tfsum.inference.eager_model import EagerModel
 from tfsum.inference.shipped import numbered
 from tfsum.json_text import parse_json

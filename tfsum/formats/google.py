@@ -12,7 +12,7 @@ from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
 from tfsum.formats import config_json, weight_names
 from tfsum.formats.model_folder import widened, writing_errors
-from tfsum.formats.piece_files import check_vocabulary
+from tfsum.formats.text_settings import check_vocabulary
 
 PREFIX = "bert_model.ckpt"
 SKIPPED = re.compile(r"/(adam_[mv]|AdamWeightDecayOptimizer(_1)?)$|^global_step$")

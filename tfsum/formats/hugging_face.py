@@ -10,7 +10,7 @@ import numpy as np
 
 from tfsum.errors import CheckpointError
 from tfsum.formats import config_json, model_folder, torch_file, weight_names
-from tfsum.formats.piece_files import check_vocabulary
+from tfsum.formats.text_settings import check_vocabulary
 
 PACKAGE = "package:"
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")

@@ -20,7 +20,6 @@ from tfsum.data.preparation import vocabulary_file
 from tfsum.errors import CheckpointError
 from tfsum.formats import assign_weights, model_folder, text_settings, torch_file, weight_names
 from tfsum.formats.config_json import errors_named
-from tfsum.formats.piece_files import read_pieces
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import (
     BERT,
@@ -178,7 +177,7 @@ def checkpoint_to_folder(
         )
 
     file = vocabulary_file(os.fspath(vocabulary))
-    pieces = read_pieces(file)
+    pieces = text_settings.read_pieces(file)
     stored = open_bertsum(source, bert, **changes)
     model = stored.model
     rows = model.bert.config["vocab_size"]

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfsum.errors import Error
-from tfsum.formats import hugging_face, piece_files, text_settings
+from tfsum.formats import hugging_face, text_settings
 from tfsum.text.core_word_piece import CoreWordPiece
 from tfsum.text.escape import Escape, is_reversible
 from tfsum.text.normalizer import fast_bert_model
@@ -95,7 +95,7 @@ class Vocabulary:
         Raises:
             tfsum.Error: The file cannot be read, or see the class.
         """
-        pieces, source = piece_files.read_pieces(path), str(piece_files.piece_file(path))
+        pieces, source = text_settings.read_pieces(path), str(text_settings.piece_file(path))
         return cls(pieces, unknown_token, source=source)
 
 
