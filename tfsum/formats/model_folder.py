@@ -78,16 +78,18 @@ def read_safetensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
             "fetch or write it again"
         ) from None
 
-    tensors = {}
-    for name, tensor in stored:
-        if tensor["dtype"] not in STORED_TYPES:
-            raise CheckpointError(
-                f"{path}: {name} is of type {tensor['dtype']}; tfsum reads "
-                f"{', '.join(STORED_TYPES)}: store it as one of them"
-            )
-        value = np.frombuffer(tensor["data"], STORED_TYPES[tensor["dtype"]])
-        tensors[name] = widened(value.reshape(tensor["shape"]))
-    return tensors
+    if others := [row for row in stored if row[1]["dtype"] not in STORED_TYPES]:
+        name, tensor = others[0]
+        raise CheckpointError(
+            f"{path}: {name} is of type {tensor['dtype']}; tfsum reads "
+            f"{', '.join(STORED_TYPES)}: store it as one of them"
+        )
+    return {
+        name: widened(
+            np.frombuffer(tensor["data"], STORED_TYPES[tensor["dtype"]]).reshape(tensor["shape"])
+        )
+        for name, tensor in stored
+    }
 
 
 def save_model(

@@ -127,9 +127,6 @@ class _Machine:
     def remember(self, index: int | None) -> None:
         self.memo[len(self.memo) if index is None else index] = self.stack[-1]
 
-    def recall(self, index: int) -> None:
-        self.stack.append(self.memo[index])
-
     def tuple_of(self, count: int) -> None:
         items = tuple(self.stack[-count:])
         if len(items) != count:
@@ -137,9 +134,13 @@ class _Machine:
         self.stack[-count:] = [items]
 
     def extend(self, items: list[Any]) -> None:
-        if type(self.stack[-1]) is not list:
-            raise CheckpointError(f"items are appended to {_kind(self.stack[-1])}, not to a list")
-        self.stack[-1].extend(items)
+        target = self.stack[-1]
+        if type(target) is list:
+            target.extend(items)
+        elif type(target) is set:
+            target.update(map(hashable, items))
+        else:
+            raise CheckpointError(f"items are added to {_kind(target)}, not to a list or set")
 
     def update(self, items: list[Any]) -> None:
         target = self.stack[-1]
@@ -147,11 +148,6 @@ class _Machine:
             raise CheckpointError(f"pairs are set on {_kind(target)}, not on a dictionary")
         for key, value in zip(items[::2], items[1::2], strict=True):
             target[hashable(key)] = value
-
-    def add(self, items: list[Any]) -> None:
-        if type(self.stack[-1]) is not set:
-            raise CheckpointError(f"items are added to {_kind(self.stack[-1])}, not to a set")
-        self.stack[-1].update(map(hashable, items))
 
     def name_global(self, name: str) -> None:
         self.stack.append(self.find_global(name))
@@ -246,13 +242,11 @@ _ACTIONS: dict[str, Callable[[_Machine, Any], Any]] = {
     "POP": lambda machine, _: machine.stack.pop(),
     "POP_MARK": lambda machine, _: machine.since_mark(),
     "DUP": lambda machine, _: machine.stack.append(machine.stack[-1]),
-    "PUT": _Machine.remember,
     "BINPUT": _Machine.remember,
     "LONG_BINPUT": _Machine.remember,
     "MEMOIZE": _Machine.remember,
-    "GET": _Machine.recall,
-    "BINGET": _Machine.recall,
-    "LONG_BINGET": _Machine.recall,
+    "BINGET": lambda machine, index: machine.stack.append(machine.memo[index]),
+    "LONG_BINGET": lambda machine, index: machine.stack.append(machine.memo[index]),
     "TUPLE": lambda machine, _: machine.collect(tuple),
     "TUPLE1": lambda machine, _: machine.tuple_of(1),
     "TUPLE2": lambda machine, _: machine.tuple_of(2),
@@ -263,7 +257,7 @@ _ACTIONS: dict[str, Callable[[_Machine, Any], Any]] = {
     "APPENDS": lambda machine, _: machine.extend(machine.since_mark()),
     "SETITEM": lambda machine, _: machine.update([machine.stack.pop(), machine.stack.pop()][::-1]),
     "SETITEMS": lambda machine, _: machine.update(machine.since_mark()),
-    "ADDITEMS": lambda machine, _: machine.add(machine.since_mark()),
+    "ADDITEMS": lambda machine, _: machine.extend(machine.since_mark()),
     "GLOBAL": _Machine.name_global,
     "STACK_GLOBAL": _Machine.name_from_stack,
     "REDUCE": _Machine.call,

@@ -2,7 +2,6 @@
 
 import argparse
 import collections
-import math
 from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
 
@@ -104,8 +103,7 @@ def read_without_tensors(stream: BinaryIO) -> tuple[Any, dict[str, StorageId]]:
 
     def find_global(name: str) -> Global:
         found = _find_global(name)
-        is_tensor = found.call in (_tensor, _parameter)
-        return Global(name, lambda *_: None) if is_tensor else found
+        return Global(name, lambda *_: None) if found.call in (_tensor, _parameter) else found
 
     return read_pickle(stream, find_global, collect), storages
 
@@ -189,18 +187,16 @@ def _tensor(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray
             f" {brief(stride)}"
         )
 
-    count, available = math.prod(size), len(storage)
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if count == 0:
-        last = offset - 1
-    if last >= available:
+    span = sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    last = offset - 1 if 0 in size else offset + span
+    if last >= len(storage):
         raise CheckpointError(
-            f"a tensor points outside its storage of {available} elements: offset {brief(offset)},"
-            f" size {brief(tuple(size))}, stride {brief(tuple(stride))}"
+            f"a tensor points outside its storage of {len(storage)} elements: offset"
+            f" {brief(offset)}, size {brief(tuple(size))}, stride {brief(tuple(stride))}"
         )
 
-    steps = [step * storage.itemsize for step in stride]
-    return np.lib.stride_tricks.as_strided(storage[offset:], size, steps, writeable=False)
+    strides = [step * storage.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(storage[offset:], size, strides, writeable=False)
 
 
 def _parameter(data: object, *_: object) -> np.ndarray:

@@ -2,8 +2,6 @@
 
 import math
 import pathlib
-import pickle
-import pickletools
 import struct
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -22,7 +20,7 @@ STORAGES = {
     "i8": "LongStorage",
     "i4": "IntStorage",
 }
-# The bytes below are instructions of pickle (Lib/pickletools.py); nothing here runs one.
+# The bytes below are instructions of pickle (Lib/pickletools.py); nothing here reads or runs one.
 ALIGNMENT = 64  # of the storages, so that torch can map them
 HEADER, EXTRA = 30, 4  # bytes before a record's name, and before the padding of its extra field
 
@@ -100,9 +98,26 @@ def _tensor(array: np.ndarray, key: str) -> bytes:
     return _global("torch._utils", "_rebuild_tensor_v2") + b"(" + arguments + hooks + b"tR"
 
 
-def _plain(value: object) -> bytes:
-    """The instructions that push a plain value, without the header and the STOP of a pickle."""
-    return pickletools.optimize(pickle.dumps(value, 2))[2:-1]
+def _plain(value: Any) -> bytes:
+    """The instructions that push a plain value."""
+    match value:
+        case None | True | False:
+            return {None: b"N", True: b"\x88", False: b"\x89"}[value]
+        # not the instruction INT, which torch.load(weights_only=True) does not read
+        case int() if -(2**31) <= value < 2**31:
+            return b"J" + struct.pack("<i", value)
+        case int():
+            content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+            return b"\x8a" + bytes([len(content)]) + content
+        case float():
+            return b"G" + struct.pack(">d", value)
+        case str():
+            return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+        case tuple():
+            return b"(" + b"".join(map(_plain, value)) + b"t"
+        case list():
+            return b"](" + b"".join(map(_plain, value)) + b"e"
+    return _dictionary(((key, _plain(item)) for key, item in value.items()), b"}")
 
 
 def _global(module: str, name: str) -> bytes:

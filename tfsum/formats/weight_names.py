@@ -118,10 +118,12 @@ def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]
         >>> bert_names(1, "bert.")[0]
         ('bert.embeddings.word_embeddings.weight', 'word_embeddings/embeddings', False)
     """
-    rows = rows_of(TOP, prefix)
-    for i in range(num_layers):
-        rows += rows_of(LAYER, f"{prefix}encoder.layer.{i}.", f"encoder/layer_{i}/")
-    return rows
+    layers = [
+        row
+        for i in range(num_layers)
+        for row in rows_of(LAYER, f"{prefix}encoder.layer.{i}.", f"encoder/layer_{i}/")
+    ]
+    return rows_of(TOP, prefix) + layers
 
 
 def bert_shapes(config: dict, num_layers: int) -> dict[str, tuple[int, ...]]:

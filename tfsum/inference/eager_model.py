@@ -59,7 +59,7 @@ class EagerModel:
             CallError: The graph rejects the inputs, or fails.
         """
         function = self._model.signatures[signature]
-        _, specs = function.structured_input_signature
+        specs = function.structured_input_signature[1]
         tensors = {k: tf.constant(v, specs[k].dtype) for k, v in inputs.items()}
 
         try:

@@ -197,25 +197,22 @@ def checkpoint_to_folder(
             )
 
     settings = {"text": text_settings.read_text_settings(vocabulary, lowercase)}
-    model_folder.save_model(model, destination, pieces, settings, tensors=_tensors(stored))
+    encoder = weight_names.bert_names(model.bert.config["num_hidden_layers"], "bert.")
+    names = [(name, f"bert/{path}", transposed) for name, path, transposed in encoder]
+    names += weight_names.dotted_names(
+        {path: value for path, value in stored.weights.items() if not path.startswith("bert/")}
+    )
+    # those of BERT are as they are in the checkpoint, and not copied
+    tensors = weight_names.named_tensors(stored.weights, names)
+    model_folder.save_model(
+        model,
+        destination,
+        pieces,
+        settings,
+        tensors={name: value.astype(np.float32, copy=False) for name, value in tensors.items()},
+    )
 
     return stored.notes
-
-
-def _tensors(stored: StoredBertSum) -> dict[str, np.ndarray]:
-    """The weights by the names of a model folder; those of BERT are as they are in the checkpoint,
-    and not copied."""
-    names = weight_names.bert_names(stored.model.bert.config["num_hidden_layers"], "bert.")
-    tensors = {
-        name: stored.weights[f"bert/{path}"].T if transposed else stored.weights[f"bert/{path}"]
-        for name, path, transposed in names
-    }
-    tensors |= {
-        path.replace("/", "."): value
-        for path, value in stored.weights.items()
-        if not path.startswith("bert/")
-    }
-    return {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}
 
 
 def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:

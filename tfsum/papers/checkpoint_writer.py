@@ -123,9 +123,8 @@ def _options(model: BertSumExt | BertSumAbs, to: str) -> dict[str, Any]:
     options: dict[str, Any] = dict(TRAINED)
     if to == "presumm":
         # which has a classifier on top of a small BERT of its own alone
-        small = config.get("head") == "classifier"
         options |= {
-            "encoder": "baseline" if small else "bert",
+            "encoder": "baseline" if config.get("head") == "classifier" else "bert",
             "max_pos": bert["max_position_embeddings"],
             "large": False,
             "finetune_bert": True,
