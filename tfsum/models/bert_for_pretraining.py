@@ -74,7 +74,13 @@ class MaskedLanguageModel(layers.Layer):
         **kwargs: object,
     ):
         super().__init__(**kwargs)
-        self.width, self.vocab_size = width, vocab_size
+        self._config = {
+            "width": width,
+            "vocab_size": vocab_size,
+            "activation": activation,
+            "epsilon": epsilon,
+            "initializer_range": initializer_range,
+        }
         self.transform = layers.Dense(
             width,
             FUNCTIONS[activation],
@@ -85,9 +91,11 @@ class MaskedLanguageModel(layers.Layer):
         self.norm = layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=self.dtype_policy)
 
     def build(self, input_shape: object = None) -> None:
-        self.transform.build((None, None, self.width))
-        self.norm.build((None, None, self.width))
-        self.bias = self.add_weight(shape=(self.vocab_size,), initializer="zeros", name="bias")
+        self.transform.build((None, None, self._config["width"]))
+        self.norm.build((None, None, self._config["width"]))
+        self.bias = self.add_weight(
+            shape=(self._config["vocab_size"],), initializer="zeros", name="bias"
+        )
 
     def call(self, vectors: Tensor, table: Tensor) -> Tensor:
         """Scores every piece of the vocabulary at each position.
@@ -102,6 +110,9 @@ class MaskedLanguageModel(layers.Layer):
         x = self.norm(self.transform(vectors))
         scores = ops.matmul(x, ops.transpose(ops.cast(table, x.dtype)))
         return ops.cast(scores, "float32") + ops.cast(self.bias, "float32")
+
+    def get_config(self) -> dict:
+        return {**super().get_config(), **self._config}
 
 
 @saving.register_keras_serializable("tfsum")
