@@ -12,8 +12,8 @@ from tfsum.errors import Error
 from tfsum.request import INPUTS, SummaryAnswer, SummaryOptions, SummaryRequest
 
 FIELD = """
-    max_per_document: Annotated[
-        Count | None, Option(metavar="N", group=ABOUT), Input("max_per_document", 0)
+    max_lines: Annotated[
+        Count | None, Option(metavar="N", group=ABOUT), Input("max_lines", 0)
     ] = Field(None, description="The most sentences of one text.")
 """
 # Puts the field into a copy of tfsum/request.py, and says where it is found.
@@ -38,12 +38,12 @@ from tfsum.tasks.bert_sum_ext.answering import Defaults, Question
 from tfsum.tasks.bert_sum_ext.golden import EXTRACT
 
 asked = openapi_document({}, False)["paths"]["/summarize"]["post"]["requestBody"]
-question = Question(["a"], module.SummaryRequest(max_per_document=2), Defaults())
+question = Question(["a"], module.SummaryRequest(max_lines=2), Defaults())
 print("FOUND", json.dumps({
-    "openapi": asked["content"]["application/json"]["schema"]["properties"]["max_per_document"],
-    "mcp": TOOLS["summarize"].model_json_schema()["properties"]["max_per_document"],
-    "inputs": question.calls["extract"]["max_per_document"],
-    "signature": EXTRACT["max_per_document"],
+    "openapi": asked["content"]["application/json"]["schema"]["properties"]["max_lines"],
+    "mcp": TOOLS["summarize"].model_json_schema()["properties"]["max_lines"],
+    "inputs": question.calls["extract"]["max_lines"],
+    "signature": EXTRACT["max_lines"],
 }))
 """
 
@@ -58,7 +58,7 @@ def test_a_new_field_is_found_at_every_entrance():
         timeout=600,
     )
     assert done.returncode == 0, done.stderr
-    assert "--max-per-document N" in done.stdout
+    assert "--max-lines N" in done.stdout
     found = json.loads(done.stdout.rpartition("FOUND ")[2])
     assert found["openapi"] == found["mcp"]
     assert found["mcp"]["description"] == "The most sentences of one text."

@@ -34,6 +34,8 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
     every = model.call("score", {"text": inputs["text"]})
     # every sentence that may be chosen: sentences that are as good as equal could change places
     asked = extract_inputs(len(requests), query=b"a bridge", query_weight=0.0)
+    known = model.signatures["extract"]  # an older export has fewer
+    asked = {name: values for name, values in asked.items() if name in known}
     within = model.call("extract", {"text": inputs["text"], **asked})
     number = {"max_keywords": inputs["max_sentences"]}
     words = model.call("keywords", {"text": inputs["text"], **number})
