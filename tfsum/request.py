@@ -4,8 +4,8 @@ The options of `tfsum summarize`, the arguments of Python, of the client and of 
 `POST /summarize` with their OpenAPI schema, the tools of `tfsum mcp` and the inputs of the exported
 graph have their names, types, ranges, defaults and sentences from the fields of `SummaryRequest`.
 A new field is written here (in `SummaryRequest` and `SummaryOptions`), and where the graph acts on
-it: as an `Options` of `tfsum.tasks.bert_sum_ext.choosing`. Models that were exported before it answer
-as ever, and refuse it where it is given.
+it: as a field of `Options` in `tfsum.tasks.bert_sum_ext.choosing`. Models that were exported before
+answer as ever, and refuse it where it is given.
 """
 
 import dataclasses
