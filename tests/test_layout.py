@@ -38,6 +38,7 @@ PROPERTIES = {
     "tasks/bert_sum_ext/test_explain_page.py": "the page of `tfsum explain`",
     "tasks/bert_sum_ext/test_initial_model.py": "what extractive training begins with",
     "tasks/test_table.py": "the table of tasks",
+    "tasks/transformer/test_vocabularies.py": "vocabularies given or learned",
     "test_docstrings.py": "docstrings and their examples",
     "test_imports.py": "the directions of imports",
     "test_installation.py": "the wheel, and no tensorflow-text",

@@ -9,5 +9,5 @@ def no_estimate_of_activations():
     graph of the step more; tests/training/test_activations.py tests it, and bert_classifier has
     it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tfsum.training.start_report.activation_bytes", lambda *_: 0)
+        patch.setattr("tfsum.training.train.activation_bytes", lambda *_: 0)
         yield

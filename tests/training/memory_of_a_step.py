@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.models import BertClassifier, BertForPretraining, BertSumExt, Transformer
-from tfsum.training.start_report import activation_bytes
+from tfsum.training.train import activation_bytes
 
 BERT = {
     "vocab_size": 3000,

@@ -28,17 +28,17 @@ def register(new: Task) -> None:
 
 
 def task(name: str) -> Task:
-    """Returns the task of a name.
+    """Returns the task of a name, which is the [model] kind of its recipes.
 
     Raises:
-        Error: There is none.
+        RecipeError: There is none.
 
     Example:
         >>> task("bert_classifier").verb
         'classify'
     """
     if name not in _TASKS:
-        raise Error(f"no task {name!r}; known are {', '.join(_TASKS)}")
+        raise RecipeError(f"no task {name!r}; known are {', '.join(_TASKS)}")
     return _TASKS[name]
 
 
@@ -50,21 +50,6 @@ def tasks() -> list[Task]:
         ['bert_sum_ext', 'bert_sum_abs', 'transformer']
     """
     return list(_TASKS.values())
-
-
-def task_of_recipe(kind: str) -> Task:
-    """Returns the task whose recipes have this [model] kind.
-
-    Raises:
-        RecipeError: There is none.
-
-    Example:
-        >>> task_of_recipe("transformer").name
-        'transformer'
-    """
-    if kind not in _TASKS:
-        raise RecipeError(f"[model] kind is {kind!r}; known are {', '.join(_TASKS)}")
-    return _TASKS[kind]
 
 
 def task_of_export(description: Mapping[str, Any]) -> Task | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from tfsum.settings_errors import expected, shown
-from tfsum.tasks import task, task_of_recipe, tasks
+from tfsum.tasks import task, tasks
 from tfsum.training.recipe_file import check_recipe, mistakes_error, read_recipe, recipe_keys
 from tfsum.training.settings import Recipe, Settings
 
@@ -26,8 +26,8 @@ def recipe_class(kind: str) -> type[Recipe]:
         >>> recipe_class("transformer").model_fields["train"].annotation.__name__
         'TrainSettings'
     """
-    task = task_of_recipe(kind)
-    return task.need(task.settings, "settings")
+    found = task(kind)
+    return found.need(found.settings, "settings")
 
 
 def section_class(kind: str, section: str) -> type[Settings]:
@@ -126,8 +126,8 @@ def train(
 
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe, overrides)
-    task = task_of_recipe(recipe.model.kind)
-    return train_task(recipe, task.need(task.training, "training"))
+    found = task(recipe.model.kind)
+    return train_task(recipe, found.need(found.training, "training"))
 
 
 def prepare_recipe(
@@ -147,8 +147,8 @@ def prepare_recipe(
         Error: The data or the model's files do not fit.
     """
     loaded = load_recipe(recipe, overrides)
-    task = task_of_recipe(loaded.model.kind)
-    task.need(task.training, "training").prepare_data(loaded)
+    found = task(loaded.model.kind)
+    found.need(found.training, "training").prepare_data(loaded)
     records = getattr(loaded.data, "records", None)
     return None if records is None else pathlib.Path(records)
 

@@ -1,26 +1,51 @@
 """From a recipe to the best model folder, in four stages: prepare the data, build the model, make
-the run, fit."""
+the run, fit; and what a training is about to do, above all the memory it takes."""
 
 import contextlib
+import hashlib
 import pathlib
+import platform
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import keras
+import numpy as np
 import tensorflow as tf
 
+import tfsum
+from tfsum.layers import dropout_step
 from tfsum.models.model import Model
+from tfsum.trainer.exact_step import Batch
 from tfsum.training.environment import set_precision_and_seed, strategy_of
-from tfsum.training.log import log, muted
+from tfsum.training.log import format_counts, log, muted
 from tfsum.training.recipe_file import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
 from tfsum.training.run_folder import locked
 from tfsum.training.settings import Recipe
-from tfsum.training.start_report import start_report
 from tfsum.training.workers import LOST, Workers, check_same_training, lost_worker
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe, contravariant=True)
 Data = TypeVar("Data")
 AnyModel = TypeVar("AnyModel", bound=Model)
+STRATEGIES = {
+    tf.distribute.MirroredStrategy: "mirrored",
+    tf.distribute.MultiWorkerMirroredStrategy: "multi_worker",
+}
+"""Class -> its name in recipes."""
+NOT_LEARNED = {"data": {"records"}, "train": {"folder", "profile", "tensorboard"}}
+"""Keys that change nothing of what is learned: the folders, and what only watches a training."""
+VIEWS = {
+    "Reshape",
+    "Identity",
+    "Squeeze",
+    "ExpandDims",
+    "StopGradient",
+    "PreventGradient",
+    "ReadVariableOp",
+}
+"""Operations whose output is the memory of their input."""
+NOT_STORED = {"Const", "Placeholder", "VarHandleOp"}
+"""Operations whose output is in memory anyway: constants, the batch, the weights."""
 
 
 class Training(Protocol[AnyRecipe, Data, AnyModel]):
@@ -104,3 +129,171 @@ def _train(
     finally:
         # a model that is exported afterwards is of the caller's precision
         keras.config.set_dtype_policy(policy)
+
+
+def start_report(recipe: Recipe, run: Run) -> list[str]:
+    """Describes a training.
+
+    Args:
+        recipe: Recipe of the training.
+        run: Run that is about to begin.
+
+    Returns:
+        Lines: recipe and versions, strategy and devices, precision and batch, rows and tokens of
+        a pass, parameters, memory.
+
+    Example:
+        >>> for line in start_report(recipe, run):  # doctest: +SKIP
+        ...     print(line)
+        recipe 5a3d...; tfsum 0.9.0, tensorflow 2.21.0, keras 3.15.0, numpy 2.4.0, Python 3.13.1
+        strategy one: 1 CPU
+        precision float32; a batch of 512 tokens at the most, padding included (12.2 rows on
+        average), in 1 part
+        one pass: 60 documents, 4 batches, 1630 tokens, 1745 padded_tokens; 6.6% are padding
+        parameters: 4,880, of which 4,880 are trained
+        memory of a device: about 0.16 MB: 0.04 MB for weights, gradients, optimizer and average,
+        and about 0.12 MB for the activations of a part
+    """
+    model, workers, train = run.model, run.workers, recipe.train
+    learned = recipe.model_dump_json(exclude=NOT_LEARNED).encode()
+    versions = ", ".join(
+        f"{package.__name__} {package.__version__}" for package in (tfsum, tf, keras, np)
+    )
+
+    strategy = STRATEGIES.get(type(model.distribute_strategy), "one")
+    devices, parts = model.distribute_strategy.num_replicas_in_sync, train.micro_batches
+
+    batch = "a batch"
+    if budget := getattr(train, "tokens_per_batch", None):  # a user's own task may count otherwise
+        batch += f" of {budget:,} tokens at the most, padding included"
+    first = run.batches(0).batcher
+    batch += f" ({len(first.length) / len(first.plan()):.1f} rows on average)"
+    if devices > 1:
+        batch += f", shared among {devices} devices"
+
+    last, trained = (
+        run.batches(train.steps - 1).batcher,
+        [v for v in model.variables if v.trainable],
+    )
+    counts = last.report()
+    padding = counts.pop("padding")
+    return [
+        f"recipe {hashlib.blake2b(learned, digest_size=6).hexdigest()}; {versions}, Python"
+        f" {platform.python_version()}",
+        f"strategy {strategy}: {workers.layout}",
+        f"precision {train.precision}; {batch}, in {parts} part" + "s" * (parts > 1),
+        f"one pass: {format_counts(counts)}; {padding:.1%} are padding",
+        f"parameters: {_size(model.weights):,}, of which {_size(trained):,} are trained",
+        _memory(run, trained),
+    ]
+
+
+def _memory(run: Run, trained: Sequence[keras.Variable]) -> str:
+    """Describes the memory of a device, which holds two sets of gradients if there are parts."""
+    parts = run.settings.micro_batches
+    fixed = sum(map(_bytes, run.variables)) + sum(map(_bytes, trained)) * min(parts, 2)
+    last = run.batches(run.settings.steps - 1).batcher  # later batches may be larger
+    activations = activation_bytes(
+        run.model, last.largest(run.model.distribute_strategy.num_replicas_in_sync, parts)
+    )
+    return (
+        f"memory of a device: about {_megabytes(fixed + activations)}: {_megabytes(fixed)} for"
+        " weights, gradients, optimizer and average, and about"
+        f" {_megabytes(activations)} for the activations of a part"
+    )
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 2**20:,.{2 if count < 2**20 else 0}f} MB"
+
+
+def _size(variables: Sequence[keras.Variable]) -> int:
+    return sum(int(np.prod(v.shape)) for v in variables)
+
+
+def activation_bytes(model: Model, batch: Batch) -> int:
+    """Estimates the bytes that a forward pass stores for the backward pass.
+
+    The loss and its gradients are traced for the shapes of the batch, without running them. Each
+    tensor of the forward pass that an operation of the backward pass reads counts once, and the
+    largest tensor of the backward pass is added. Tensors whose size depends on the data are left
+    out.
+
+    Args:
+        model: Model, built under the strategy of the training.
+        batch: Batch of one device and micro-batch: a dict of tensors, or (dict, labels).
+
+    Returns:
+        Number of bytes.
+
+    Example:
+        >>> from tfsum.models import BertClassifier
+        >>> model = BertClassifier(
+        ...     {
+        ...         "vocab_size": 30,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     ["no", "yes"],
+        ... )
+        >>> model.build()
+        >>> def part(rows):
+        ...     ids = np.ones((rows, 16), np.int32)
+        ...     return {
+        ...         "token_ids": ids,
+        ...         "segment_ids": 0 * ids,
+        ...         "labels": np.zeros(rows, np.int32),
+        ...     }
+        >>> 1.9 < activation_bytes(model, part(64)) / activation_bytes(model, part(32)) < 2.1
+        True
+    """
+    stored: list[int] = []
+
+    def step(data: Batch) -> tf.Tensor:
+        if not stored:  # on the first device only
+            stored.append(_stored_in_step(model, data))
+        return tf.constant(0)
+
+    specs = tf.nest.map_structure(lambda x: tf.TensorSpec(np.shape(x), tf.as_dtype(x.dtype)), batch)
+    trace = tf.function(
+        lambda data: model.distribute_strategy.run(step, args=(data,)), autograph=False
+    )
+    trace.get_concrete_function(specs)
+    return stored[0]
+
+
+def _stored_in_step(model: Model, data: Batch) -> int:
+    x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+    graph = tf.compat.v1.get_default_graph()
+    with tf.GradientTape() as tape, dropout_step(tf.constant(0, tf.int64)):
+        loss = tf.reduce_sum(model.summed_loss(x, y, training=True))
+        forward = {operation.name for operation in graph.get_operations()}
+        weights = [variable.value for variable in model.trainable_variables]
+    tape.gradient(loss, weights)
+
+    backward = [operation for operation in graph.get_operations() if operation.name not in forward]
+    inputs = [tensor for operation in backward for tensor in operation.inputs]
+    stored = {_viewed(tensor).ref() for tensor in inputs if tensor.op.name in forward}
+    largest = max((_bytes(tensor) for each in backward for tensor in each.outputs), default=0)
+    return largest + sum(
+        _bytes(tensor)
+        for tensor in (reference.deref() for reference in stored)
+        if tensor.op.type not in NOT_STORED
+    )
+
+
+def _viewed(tensor: tf.Tensor) -> tf.Tensor:
+    """The tensor that this one is a view of."""
+    while tensor.op.type in VIEWS and tensor.op.inputs:
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _bytes(tensor: tf.Tensor | keras.Variable) -> int:
+    """The bytes of a tensor of a graph or of a variable; 0 if its size depends on the data."""
+    dtype, shape = tf.as_dtype(tensor.dtype), tf.TensorShape(tensor.shape)
+    if dtype in (tf.resource, tf.variant, tf.string) or not shape.is_fully_defined():
+        return 0
+    return shape.num_elements() * dtype.size

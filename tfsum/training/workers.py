@@ -321,16 +321,12 @@ def _corpora(values: Iterable[str | os.PathLike]) -> dict[str, str]:
         with contextlib.suppress(DataError, OSError):  # whoever reads the corpus reports them
             files = corpus_files(os.fspath(value))
             if files != [pathlib.Path(value)]:
-                found[f"the corpus {value}"] = _fingerprint_of_all(files)
+                lines = "".join(f"{file.name}: {_fingerprint(file)}\n" for file in files)
+                digest = hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()
+                found[f"the corpus {value}"] = f"{len(files)} files, {digest}"
             elif files[0].is_file():
                 found[f"the file {value}"] = _fingerprint(files[0])
     return found
-
-
-def _fingerprint_of_all(files: Sequence[pathlib.Path]) -> str:
-    """Fingerprint of the names and contents of files, in their order."""
-    lines = "".join(f"{file.name}: {_fingerprint(file)}\n" for file in files)
-    return f"{len(files)} files, {hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()}"
 
 
 def _fingerprint(path: pathlib.Path) -> str:

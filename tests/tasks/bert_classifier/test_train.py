@@ -85,7 +85,7 @@ def best(material):
 @pytest.fixture(autouse=True)
 def no_estimate_of_activations(monkeypatch):
     """In the place of the fixture of all tasks: `best` has the estimate, the tests do not."""
-    monkeypatch.setattr("tfsum.training.start_report.activation_bytes", lambda *_: 0)
+    monkeypatch.setattr("tfsum.training.train.activation_bytes", lambda *_: 0)
 
 
 def test_it_learns_and_says_how_well(material, best):

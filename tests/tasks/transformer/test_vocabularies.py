@@ -4,7 +4,7 @@ import pytest
 
 from tfsum.errors import Error
 from tfsum.tasks.transformer.settings import DataSettings, TextSettings
-from tfsum.tasks.transformer.vocabularies import pair_vocabularies
+from tfsum.tasks.transformer.train import pair_vocabularies
 from tfsum.text.word_piece import WordPiece
 
 

@@ -29,7 +29,7 @@ def _golden() -> "parts.Golden":
 
 
 def _evaluate() -> parts.Evaluate:
-    from tfsum.tasks.bert_classifier.evaluate import evaluate
+    from tfsum.tasks.bert_classifier.report import evaluate
 
     return evaluate
 

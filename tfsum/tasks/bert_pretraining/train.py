@@ -313,9 +313,7 @@ class PretrainingRun(Run[BertForPretraining, TrainSettings]):
                 **self.state["unigram"]
             )
         )
-        best = super().fit()
-        log(table(self.state["history"]))
-        return best
+        return super().fit()
 
     def measured(self) -> dict[str, Any]:
         """The scores of the best model beside the unigram guess's."""
@@ -323,25 +321,3 @@ class PretrainingRun(Run[BertForPretraining, TrainSettings]):
 
 
 make_run = PretrainingRun
-
-
-def table(history: list[dict[str, float]]) -> str:
-    """Formats the validations of a run, one per line.
-
-    Args:
-        history: Scores of each validation; the first key is the step.
-
-    Example:
-        >>> print(table([{"step": 1000, "loss": 7.5}]))
-        step  loss
-        1000  7.50
-    """
-    names = list(history[0])
-    rows = [
-        names,
-        *([str(row["step"]), *(f"{row[name]:.2f}" for name in names[1:])] for row in history),
-    ]
-    return "\n".join(
-        "  ".join(cell.rjust(len(name)) for cell, name in zip(row, names, strict=True))
-        for row in rows
-    )

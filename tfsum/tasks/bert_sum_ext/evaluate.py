@@ -4,7 +4,7 @@ import collections
 import itertools
 import sys
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tfsum.data.documents.oracle import greedy_labels
 from tfsum.data.readers import Corpus, corpus_name, read_corpus
@@ -68,7 +68,20 @@ def evaluate(
         raise Error(f"evaluate: sentences is 'auto' and selection {selection!r}; give a number")
     number = 3 if sentences == "auto" else sentences
     documents = _documents(corpus, limit, text, summary)
-    if selection != "model":
+    own: dict[str, Any] = {}  # what only the comparison with the model's own selection has
+    if selection == "model":
+        splitter = SentenceSplitter(summarizer.description["text"]["newline"])
+        chosen, split = [], []
+        for texts in batched([document["text"] for document in documents]):
+            chosen += [answer.sentences for answer in summarizer(texts, sentences=sentences)]
+            rows = splitter.split(texts)["sentences"].to_list()
+            split += [[sentence.decode("utf-8") for sentence in row] for row in rows]
+        systems = {"model": chosen}
+        own = {
+            "documents": split,
+            "label": lambda row, summary: greedy_labels(row, summary, number),
+        }
+    else:
         scored = [
             summarizer.score(document["text"]) for group in batched(documents) for document in group
         ]
@@ -78,35 +91,17 @@ def evaluate(
             number,
             recall=selection == "bertsum_recall",
         )
-        report = score_systems(
-            systems,
-            [document["summary"] for document in documents],
-            sentences=number,
-            english=words == "english",
-            samples=samples,
-            seed=seed,
-        )
-        report.settings["selection"] = selection
-        return report
-
-    splitter = SentenceSplitter(summarizer.description["text"]["newline"])
-    chosen, split = [], []
-    for texts in batched([document["text"] for document in documents]):
-        chosen += [answer.sentences for answer in summarizer(texts, sentences=sentences)]
-        rows = splitter.split(texts)["sentences"].to_list()
-        split += [[sentence.decode("utf-8") for sentence in row] for row in rows]
 
     report = score_systems(
-        {"model": chosen},
+        systems,
         [document["summary"] for document in documents],
-        documents=split,
-        label=lambda row, summary: greedy_labels(row, summary, number),
+        **own,
         sentences=number,
         english=words == "english",
         samples=samples,
         seed=seed,
     )
-    report.settings["sentences"] = sentences
+    report.settings |= {"sentences": sentences} if own else {"selection": selection}
     return report
 
 

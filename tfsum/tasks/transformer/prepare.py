@@ -299,14 +299,17 @@ class PairWriter(RecordWriter):
             counts["long_target"] += 1
             return None
 
-        counts["sources_cut"] += len(source) > room
-        counts["pieces_cut"] += max(0, len(source) - room)
-        source = source[:room]
-        counts["pairs"] += 1
-        counts["source_pieces"] += len(source)
-        counts["target_pieces"] += len(target)
-
-        for word_piece, pieces in zip(self.word_pieces, (source, target), strict=True):
-            counts["unknown_pieces"] += pieces.count(word_piece.unk_id)
-
+        cut, source = max(0, len(source) - room), source[:room]
+        unknown = (
+            pieces.count(word_piece.unk_id)
+            for word_piece, pieces in zip(self.word_pieces, (source, target), strict=True)
+        )
+        counts.update(
+            pairs=1,
+            source_pieces=len(source),
+            target_pieces=len(target),
+            unknown_pieces=sum(unknown),
+            sources_cut=int(cut > 0),
+            pieces_cut=cut,
+        )
         return source

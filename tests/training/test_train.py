@@ -13,7 +13,7 @@ import pytest
 import tfsum
 from tfsum.models import Bert
 from tfsum.models.model import Model
-from tfsum.training.start_report import activation_bytes
+from tfsum.training.train import activation_bytes
 
 SCRIPT = pathlib.Path(__file__).with_name("memory_of_a_step.py")
 
