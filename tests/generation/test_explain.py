@@ -85,7 +85,8 @@ def test_the_page_tells_where_each_word_looked(hostile):
     tokens = ["<script>alert(1)</script>", "b&c", "d"]
     weights = np.array([[0.9, 0.1, 0.0], [0.2, 0.005, 0.795]], np.float32)
     attention = Attention("cross-attention", weights[None, None], ["<i>one</i>", "two"], tokens)
-    answer = Generated("<b>one</b> two", -1.25, 0.5, True, ["a <b>warning</b>"])
+    warning = {"code": "language", "known": 0.02}
+    answer = Generated("<b>one</b> two", -1.25, 0.5, True, [warning])
     page = written_report(WrittenExplanation(hostile, answer, attention, "writer/2"), "<title>")
     assert (
         "<script" not in page
@@ -96,7 +97,7 @@ def test_the_page_tells_where_each_word_looked(hostile):
     for shown in (
         "-1.250",
         "50.0% of the text was read",
-        "a &lt;b&gt;warning&lt;/b&gt;",
+        "only 2% of the words are in the model",
         "writer/2",
         "&lt;b&gt;one&lt;/b&gt; two",
         "<bdi>b&amp;c</bdi> 0.10",
