@@ -45,19 +45,10 @@ def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> D
         >>> sorted(openapi_document({}, token=False)["paths"])[-4:]
         ['/models', '/monitoring/prometheus/metrics', '/readyz', '/summarize']
     """
-    paths: Document = {
-        "/healthz": _get("whether the server runs", "text/plain", STRING),
-        "/readyz": _get("whether every model answers", "text/plain", STRING),
-        "/monitoring/prometheus/metrics": _get("the metrics", "text/plain", STRING),
-        "/models": _get("the models that take texts", "application/json", MODELS),
-        "/summarize": _post("the summary of a text", ASKED, SUMMARY),
-    }
+    paths = {**PATHS}
     for name, servables in models.items():
+        paths |= {path.format(name=name): item for path, item in PATHS_OF_MODEL.items()}
         path = f"/v1/models/{name}"
-        paths[path] = _get("the states of the versions", "application/json", STATUS)
-        paths[f"{path}/metadata"] = _get("the signatures", "application/json", METADATA)
-        paths[f"/v2/models/{name}"] = _get("the tensors", "application/json", TENSORS)
-        paths[f"/v2/models/{name}/infer"] = _post(f"asks {name}", INFER, INFERRED)
         versions = {f"{path}/versions/{servable.version}": servable for servable in servables}
         paths |= {
             f"{prefix}:predict": _predict(servable)
@@ -82,7 +73,7 @@ def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> D
     return document
 
 
-def _get(summary: str, media_type: str, schema: Document) -> Document:
+def _get(summary: str, schema: Document, media_type: str = "application/json") -> Document:
     success = {"description": summary, "content": {media_type: {"schema": schema}}}
     return {"get": {"summary": summary, "responses": {"200": success, **_errors("401", "503")}}}
 
@@ -193,6 +184,7 @@ def _tensor(info: TensorInfo, skipped: int) -> Document:
 
 
 STRING: Document = {"type": "string"}
+INTEGER: Document = {"type": "integer"}
 TEXT: Document = {
     "anyOf": [
         STRING,
@@ -212,21 +204,12 @@ ELEMENTS: dict[str, Document] = {
         for name, numbers in INTEGERS.items()
     },
 }
-STATUS = _object(
-    {
-        "model_version_status": {
-            "type": "array",
-            "items": _object(
-                {
-                    "version": STRING,
-                    "state": {"enum": [*STATES]},
-                    "status": _object({"error_code": STRING, "error_message": STRING}),
-                }
-            ),
-        }
-    }
-)
-METADATA = _object({"model_spec": {"type": "object"}, "metadata": {"type": "object"}})
+# The Open Inference Protocol
+TENSOR = {"name": STRING, "datatype": STRING, "shape": {"type": "array", "items": INTEGER}}
+DESCRIBED = {"type": "array", "items": _object(TENSOR)}
+FILLED = {"type": "array", "items": _object({**TENSOR, "data": {"type": "array"}})}
+# Name -> schema to which others refer
+SCHEMAS: Document = {"Error": {**_object({"error": STRING}), "additionalProperties": False}}
 
 
 def _described(kind: type) -> Document:
@@ -236,43 +219,82 @@ def _described(kind: type) -> Document:
     return schema
 
 
-# Name -> schema to which others refer
-SCHEMAS: Document = {"Error": {**_object({"error": STRING}), "additionalProperties": False}}
-# `POST /summarize` and `GET /models`
-ASKED = _described(SummarizeBody)
-MODEL = _object({"model": STRING, "version": {"type": "integer"}})
-SUMMARY = {"allOf": [MODEL, {"anyOf": [_described(AnswerRecord), _described(Generated)]}]}
-MODELS = _object(
-    {
-        "models": {
-            "type": "array",
-            "items": _object(
-                {
-                    "name": STRING,
-                    "version": {"type": "integer"},
-                    "kind": STRING,
-                    "max_sentences": {"type": "integer"},
-                    "signatures": {"type": "array", "items": STRING},
+# Path -> what it answers, whatever the models are
+PATHS = {
+    "/healthz": _get("whether the server runs", STRING, "text/plain"),
+    "/readyz": _get("whether every model answers", STRING, "text/plain"),
+    "/monitoring/prometheus/metrics": _get("the metrics", STRING, "text/plain"),
+    "/models": _get(
+        "the models that take texts",
+        _object(
+            {
+                "models": {
+                    "type": "array",
+                    "items": _object(
+                        {
+                            "name": STRING,
+                            "version": INTEGER,
+                            "kind": STRING,
+                            "max_sentences": INTEGER,
+                            "signatures": {"type": "array", "items": STRING},
+                        }
+                    ),
                 }
-            ),
-        }
-    }
-)
-# The Open Inference Protocol
-SIZES = {"type": "array", "items": {"type": "integer"}}
-TENSOR = {"name": STRING, "datatype": STRING, "shape": SIZES}
-TENSORS = _object(
-    {
-        "name": STRING,
-        "versions": {"type": "array", "items": STRING},
-        "platform": STRING,
-        "inputs": {"type": "array", "items": _object(TENSOR)},
-        "outputs": {"type": "array", "items": _object(TENSOR)},
-    }
-)
-FILLED = {"type": "array", "items": _object({**TENSOR, "data": {"type": "array"}})}
-INFER = _object({"id": STRING, "parameters": {"type": "object"}, "inputs": FILLED}, ["inputs"])
-INFERRED = _object(
-    {"model_name": STRING, "model_version": STRING, "id": STRING, "outputs": FILLED},
-    ["model_name", "model_version", "outputs"],
-)
+            }
+        ),
+    ),
+    "/summarize": _post(
+        "the summary of a text",
+        _described(SummarizeBody),
+        {
+            "allOf": [
+                _object({"model": STRING, "version": INTEGER}),
+                {"anyOf": [_described(AnswerRecord), _described(Generated)]},
+            ]
+        },
+    ),
+}
+# Path -> what it answers for a model of any kind
+PATHS_OF_MODEL = {
+    "/v1/models/{name}": _get(
+        "the states of the versions",
+        _object(
+            {
+                "model_version_status": {
+                    "type": "array",
+                    "items": _object(
+                        {
+                            "version": STRING,
+                            "state": {"enum": [*STATES]},
+                            "status": _object({"error_code": STRING, "error_message": STRING}),
+                        }
+                    ),
+                }
+            }
+        ),
+    ),
+    "/v1/models/{name}/metadata": _get(
+        "the signatures",
+        _object({"model_spec": {"type": "object"}, "metadata": {"type": "object"}}),
+    ),
+    "/v2/models/{name}": _get(
+        "the tensors",
+        _object(
+            {
+                "name": STRING,
+                "versions": {"type": "array", "items": STRING},
+                "platform": STRING,
+                "inputs": DESCRIBED,
+                "outputs": DESCRIBED,
+            }
+        ),
+    ),
+    "/v2/models/{name}/infer": _post(
+        "the outputs of a signature",
+        _object({"id": STRING, "parameters": {"type": "object"}, "inputs": FILLED}, ["inputs"]),
+        _object(
+            {"model_name": STRING, "model_version": STRING, "id": STRING, "outputs": FILLED},
+            ["model_name", "model_version", "outputs"],
+        ),
+    ),
+}

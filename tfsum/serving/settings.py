@@ -13,7 +13,6 @@ BATCHES = Option(group="batches")
 VERSIONS = Option(group="versions")
 OTHERS = Option(group="access, log and stopping")
 BYTES = Option(metavar="BYTES", group=LIMITS.group)
-SECONDS = "SECONDS"
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Size = Annotated[int, Field(ge=1)]
@@ -95,7 +94,7 @@ class ServerSettings(Checked):
     max_queue: Annotated[Size, LIMITS] = Field(
         1000, description="Requests that wait (429). It has Retry-After."
     )
-    timeout: Annotated[Seconds, Option(metavar=SECONDS, group=LIMITS.group)] = Field(
+    timeout: Annotated[Seconds, Option(metavar="SECONDS", group=LIMITS.group)] = Field(
         30.0,
         description="Time until an answer (429 in the queue, else 504). A computation is not"
         " interrupted.",
@@ -112,7 +111,7 @@ class ServerSettings(Checked):
         " of the processors, since a batch is computed on several.",
     )
     batch_characters: Annotated[Size, BATCHES] = Field(8192, description="Characters of a batch.")
-    batch_wait: Annotated[SecondsOrNone, Option(metavar=SECONDS, group=BATCHES.group)] = Field(
+    batch_wait: Annotated[SecondsOrNone, Option(metavar="SECONDS", group=BATCHES.group)] = Field(
         0.005, description="Time that a batch waits for more while another is computed."
     )
     long_characters: Annotated[Size, BATCHES] = Field(
@@ -127,7 +126,7 @@ class ServerSettings(Checked):
     version_policy: Annotated[str, Option(metavar="POLICY", group=VERSIONS.group)] = Field(
         "latest:1", description="Versions to serve: latest:N, all, or specific:N,M."
     )
-    poll_seconds: Annotated[Seconds, Option(metavar=SECONDS, group=VERSIONS.group)] = Field(
+    poll_seconds: Annotated[Seconds, Option(metavar="SECONDS", group=VERSIONS.group)] = Field(
         1.0, description="Time between two looks at the folder."
     )
     load_retries: Annotated[int, VERSIONS] = Field(
@@ -148,6 +147,6 @@ class ServerSettings(Checked):
     cors: Annotated[str | None, Option(metavar="ORIGIN", group=OTHERS.group)] = Field(
         None, description="Origin whose pages may send requests, or * for all."
     )
-    grace: Annotated[SecondsOrNone, Option(metavar=SECONDS, group=OTHERS.group)] = Field(
+    grace: Annotated[SecondsOrNone, Option(metavar="SECONDS", group=OTHERS.group)] = Field(
         30.0, description="Time to answer accepted requests after SIGTERM."
     )
