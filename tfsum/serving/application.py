@@ -126,10 +126,8 @@ class Application:
             except asyncio.CancelledError:  # a second signal ends the server
                 if status:
                     raise
-                response = _failure(
-                    RequestError("UNAVAILABLE", "the server stopped before the answer was computed")
-                )
-                await response(scope, receive, record)
+                stopped = "the server stopped before the answer was computed"
+                await _failure(RequestError("UNAVAILABLE", stopped))(scope, receive, record)
             opened["http.response.status_code"] = status
 
         model = scope.get("path_params", {}).get("name", "")
@@ -193,23 +191,18 @@ class Application:
             name, text = document.get("model"), document.get("text")
             if not isinstance(name, str) or not isinstance(text, str):
                 raise invalid('expected {"model": "NAME", "text": "..."}')
-            return JsonResponse(await self._attend(request, name, text))
 
-    async def _attend(self, request: Request, name: str, text: str) -> dict[str, object]:
-        """The outputs of `attend` for a text, in words."""
-        with self._predictor.versions.use(name) as servable:
-            require(
-                "attend" in servable.signatures,
-                f"{name} has no signature 'attend'; it is not an abstractive model, or was exported"
-                " by an older tfsum",
-            )
-            inputs = {"text": np.array([as_bytes(text)], object)}
-            answer = self._predictor.predict(servable, servable.signatures["attend"], inputs)
-            outputs = await unless_gone(request, answer)
-            # The vocabularies are read from files.
-            return await asyncio.to_thread(
-                _in_words, servable.path, {key: array[0] for key, array in outputs.items()}
-            )
+            with self._predictor.versions.use(name) as servable:
+                require(
+                    "attend" in servable.signatures,
+                    f"{name} has no signature 'attend'; it is not an abstractive model, or was"
+                    " exported by an older tfsum",
+                )
+                inputs = {"text": np.array([as_bytes(text)], object)}
+                answer = self._predictor.predict(servable, servable.signatures["attend"], inputs)
+                row = {key: array[0] for key, array in (await unless_gone(request, answer)).items()}
+                # The vocabularies are read from files.
+                return JsonResponse(await asyncio.to_thread(_in_words, servable.path, row))
 
     async def _text(self, request: Request) -> Response:
         """The text of a file that is the body of the request; its name is the parameter `name`."""
@@ -235,8 +228,8 @@ class Application:
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     async def _openapi(self, request: Request) -> Response:
-        token = self._predictor.settings.token is not None
-        return JsonResponse(openapi_document(self._predictor.versions.available(), token))
+        models, token = self._predictor.versions.available(), self._predictor.settings.token
+        return JsonResponse(openapi_document(models, token is not None))
 
 
 def _failure(error: RequestError) -> Response:

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from tfsum.serving.pace import FORGET, Pace
 from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.settings import ServerSettings
 from tfsum.serving.signature import Arrays, Signature, divide_rows, row_sizes
@@ -20,6 +19,7 @@ from tfsum.serving.signature import Arrays, Signature, divide_rows, row_sizes
 Observe = Callable[[int, int, float], None]
 
 SHARE = 0.75  # of the time-out that the expected wait may take; what is measured varies
+FORGET = 0.9  # weight of what was measured before the last time
 MAX_RETRY_AFTER = 30  # seconds
 COMPUTING = 10  # nice value of the threads that compute
 FRESH = 1.0  # seconds; a job that has waited less is started whatever it is expected to take
@@ -143,7 +143,11 @@ class Batcher:
         jobs = self._jobs(
             (model, signature.name), functools.partial(run, signature.name), signature, inputs
         )
-        lanes = [(lane, [job for job in jobs if self._lane(job) is lane]) for lane in self._lanes]
+        longest = self._settings.long_characters
+        lanes = [
+            (lane, [job for job in jobs if (max(job.sizes, default=0) > longest) == is_long])
+            for lane, is_long in zip(self._lanes, (False, True))
+        ]
         for lane, its_jobs in lanes:
             lane.check_wait(its_jobs)
         for lane, its_jobs in lanes:
@@ -171,10 +175,7 @@ class Batcher:
     def close(self) -> None:
         """Lets the threads end when their batches are computed."""
         for lane in self._lanes:
-            lane.close()
-
-    def _lane(self, job: Job) -> "_Lane":
-        return self._lanes[max(job.sizes, default=0) > self._settings.long_characters]
+            lane.pool.shutdown(wait=False)
 
     def _jobs(
         self,
@@ -216,11 +217,12 @@ class _Lane:
     def __init__(self, name: str, threads: int, settings: ServerSettings, observe: Observe) -> None:
         self._settings, self._observe = settings, observe
         self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, f"tfsum {name}", lower_priority)
+        self.pool = ThreadPoolExecutor(threads, f"tfsum {name}", lower_priority)
         # The first queue is the next; a queue moves to the end after a batch.
         self._queues: dict[tuple, collections.deque[Job]] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._pace = Pace()
+        # Model and signature -> characters and seconds of the last batches
+        self._measured: dict[tuple, tuple[float, float]] = {}
         self._refused = 0  # jobs since the last one that was accepted
         self._refusals = 0.0  # the same, between one that was accepted and the next, on average
         # When the batches that are computed, one in a thread, are expected to end.
@@ -228,8 +230,7 @@ class _Lane:
 
     def waiting(self) -> list[Job]:
         """The jobs that somebody waits for, and that are not begun."""
-        jobs = itertools.chain.from_iterable(self._queues.values())
-        return [job for job in jobs if not job.answer.done()]
+        return [job for jobs in self._queues.values() for job in jobs if not job.answer.done()]
 
     def check_wait(self, jobs: list[Job]) -> None:
         """Checks that jobs can be answered in time after those that are here already.
@@ -259,15 +260,14 @@ class _Lane:
         )
 
     def _seconds(self, job: Job) -> float:
-        return self._pace.seconds(job.key[:2], job.size)
+        """The time that a job is expected to take; 0 for what was not measured yet."""
+        characters, seconds = self._measured.get(job.key[:2], (0.0, 0.0))
+        return job.size * seconds / max(1.0, characters)  # a batch may have no rows
 
     def put(self, jobs: list[Job]) -> None:
         for job in jobs:
             self._queues.setdefault(job.key, collections.deque()).append(job)
         self._start()
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=False)
 
     def _start(self) -> None:
         """Starts the batches for which there is a thread and which need not wait."""
@@ -287,7 +287,7 @@ class _Lane:
             if batch := self._take_batch(loop.time()):
                 end = loop.time() + sum(map(self._seconds, batch))
                 self._ends.append(end)
-                future = loop.run_in_executor(self._pool, _compute, batch, loop.time)
+                future = loop.run_in_executor(self.pool, _compute, batch, loop.time)
                 future.add_done_callback(functools.partial(self._finish, batch, end))
 
     def _take_batch(self, now: float) -> list[Job]:
@@ -320,7 +320,9 @@ class _Lane:
         self._ends.remove(end)
         answers, seconds = done.result()
         rows, size = sum(len(job.sizes) for job in batch), sum(job.size for job in batch)
-        self._pace.observe(batch[0].key[:2], size, seconds)
+        key = batch[0].key[:2]
+        before = self._measured.get(key, (0.0, 0.0))
+        self._measured[key] = (FORGET * before[0] + size, FORGET * before[1] + seconds)
         self._observe(rows, size, seconds)
         for job, answer in zip(batch, answers):
             if not job.answer.done() and isinstance(answer, Exception):

@@ -3,32 +3,23 @@
 import asyncio
 import contextlib
 import random
+import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    ParamSpec,
-    TypeVar,
-    Unpack,
-    cast,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
-from tfsum.errors import Error
+from tfsum.errors import Error, install_extra
 from tfsum.generation.generated import Generated, generated_of
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inference.texts import check_texts, filled, several
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
-from tfsum.serving.client_arrays import as_array, join_rows
 from tfsum.serving.request_error import RequestError
-from tfsum.serving.signature import Arrays, divide_rows, row_sizes
-from tfsum.serving.transport import connect
+from tfsum.serving.signature import Arrays, as_array, divide_rows, join_rows, row_sizes
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
 from tfsum.tasks.bert_sum_ext.answering import Question, keywords_of
 
 if TYPE_CHECKING:  # each needs a package that a client of the other does not
-    pass
+    from tfsum.serving.grpc_transport import GrpcTransport
+    from tfsum.serving.http_transport import HttpTransport
 
 # The server had no room (429), was not there (503), or ended meanwhile. A prediction changes
 # nothing on it: to ask twice does no harm.
@@ -81,7 +72,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         batch_documents: int = 32,
         at_once: int = 4,
     ) -> None:
-        self._transport = connect(url, model, version, token, timeout)
+        self._transport = _connect(url, model, version, token, timeout)
         self._retries = retries
         self._batch_characters, self._batch_documents = batch_characters, batch_documents
         self._room = asyncio.Semaphore(at_once)
@@ -370,6 +361,28 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
                     wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt) * random.uniform(0.5, 1.0)
                     await asyncio.sleep(min(LONGEST_ASKED, error.retry_after or 0.0) + wait)
             return await send(*args, **kwargs)
+
+
+def _connect(
+    url: str, model: str, version: int | None, token: str | None, timeout: float
+) -> "HttpTransport | GrpcTransport":
+    """The transport for an address, HTTP or gRPC by its scheme."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https", "grpc") or not parts.hostname:
+        raise Error(f"{url!r}: expected http://HOST:PORT, https://HOST:PORT or grpc://HOST:PORT")
+
+    try:
+        if parts.scheme == "grpc":
+            from tfsum.serving.grpc_transport import GrpcTransport
+
+            return GrpcTransport(url, model, version, token, timeout)
+        from tfsum.serving.http_transport import HttpTransport
+    except ModuleNotFoundError as error:
+        raise Error(
+            f"a client of {parts.scheme}:// needs the package {error.name};"
+            f" {install_extra('client')}"
+        ) from None
+    return HttpTransport(url, model, version, token, timeout)
 
 
 def _check_kind(method: str, rows: list[dict[str, Any]], expected: tuple[str, ...]) -> None:

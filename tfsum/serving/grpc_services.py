@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 import grpc
 from google.protobuf.message import DecodeError
 
-from tfsum.serving.defaults import headers_of
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
 from tfsum.serving.request_error import CODES, invalid, require
+from tfsum.serving.servable import headers_of
 from tfsum.serving.signature import Arrays, Signature
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
 from tfsum.tensorflow_messages import Fields, message
@@ -172,11 +172,8 @@ def _read_inputs(request: Fields, signature: Signature) -> Arrays:
         f"{','.join(sorted(expected - names))}}}.",
     )
     for name, tensor in request.inputs.items():
-        dtype = signature.inputs[name].dtype
-        require(
-            type_name(tensor) == dtype,
-            f"Expected {name} to be of type {dtype}, and it is of type {type_name(tensor)}",
-        )
+        found, dtype = type_name(tensor), signature.inputs[name].dtype
+        require(found == dtype, f"Expected {name} to be of type {dtype}, and it is of type {found}")
 
     inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
     signature.check_inputs(inputs)

@@ -5,8 +5,8 @@ from typing import Any
 
 import grpc
 
-from tfsum.serving.defaults import read_defaults
 from tfsum.serving.request_error import RequestError
+from tfsum.serving.servable import read_defaults
 from tfsum.serving.signature import Arrays
 from tfsum.serving.tensor_proto import from_proto, to_proto
 from tfsum.tasks.bert_sum_ext.answering import Defaults
@@ -70,13 +70,13 @@ class GrpcTransport:
         response, headers = await self._call(
             "GetModelMetadata", model_spec=self.spec, metadata_field=["signature_def"]
         )
-        packed = response.metadata["signature_def"].value
         self.defaults = read_defaults(headers)
-        signatures = message("SignatureDefMap").FromString(packed).signature_def
-
+        packed = response.metadata["signature_def"].value
         return {
             name: (sorted(signature.inputs), sorted(signature.outputs))
-            for name, signature in signatures.items()
+            for name, signature in message("SignatureDefMap")
+            .FromString(packed)
+            .signature_def.items()
         }
 
     async def close(self) -> None:
@@ -84,7 +84,7 @@ class GrpcTransport:
         if self._channel is not None:
             await self._channel.close()
 
-    async def _call(self, method: str, **fields: object) -> tuple[Fields, list[tuple[str, str]]]:
+    async def _call(self, method: str, **fields: object) -> tuple[Fields, dict[str, str]]:
         """The response of a method to a request with these fields, and its metadata."""
         if self._channel is None:  # it belongs to the loop that runs now
             self._channel = grpc.aio.insecure_channel(
@@ -99,7 +99,7 @@ class GrpcTransport:
         request = message(f"{method}Request")(**fields)
         try:
             call = method_call(request, timeout=self._timeout, metadata=self._metadata)
-            return await call, [*await call.trailing_metadata()]
+            return await call, dict(await call.trailing_metadata())
         except grpc.RpcError as error:
             code, details = error.code().name, error.details() or ""
             reason = f"{self._url}: {details} ({code})"

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx2
 
-from tfsum.serving.defaults import read_defaults
 from tfsum.serving.json_tensor import read_array
 from tfsum.serving.loopback import is_loopback
 from tfsum.serving.request_error import CODES, RequestError, require
+from tfsum.serving.servable import read_defaults
 from tfsum.serving.signature import Arrays
 from tfsum.tasks.bert_sum_ext.answering import Defaults
 
@@ -92,8 +92,10 @@ class HttpTransport:
         )
         if len(infos) == 1:
             outputs = dict.fromkeys(infos, outputs)
-        types = {name: info["dtype"].removeprefix("DT_").lower() for name, info in infos.items()}
-        return {name: read_array(value, types[name]) for name, value in outputs.items()}
+        return {
+            name: read_array(value, infos[name]["dtype"].removeprefix("DT_").lower())
+            for name, value in outputs.items()
+        }
 
     async def signatures(self) -> dict[str, tuple[list[str], list[str]]]:
         """The names of the inputs and outputs of each signature.
@@ -129,7 +131,7 @@ class HttpTransport:
 
     async def _send(
         self, method: str, path: str, body: bytes | None = None
-    ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    ) -> tuple[dict[str, Any], httpx2.Headers]:
         """The answer to a request, and its headers."""
         try:
             response = await self._client.request(method, path, content=body)
@@ -156,7 +158,7 @@ class HttpTransport:
         if not isinstance(answer, dict):
             answer = {"error": "the answer is not a JSON object"}
         if response.status_code == 200 and "error" not in answer:
-            return answer, response.headers.multi_items()
+            return answer, response.headers
 
         retry_after = response.headers.get("retry-after", "")
         raise RequestError(

@@ -48,8 +48,11 @@ def signature_name(document: dict) -> str:
         'score'
     """
     name = document.get("signature_name", "")
-    reason = "not formatted correctly. 'signature_name' key must be a string value."
-    require_value(isinstance(name, str), document, reason)
+    require_value(
+        isinstance(name, str),
+        document,
+        "not formatted correctly. 'signature_name' key must be a string value.",
+    )
     return name
 
 
@@ -165,8 +168,8 @@ def write_outputs(outputs: Mapping[str, np.ndarray], rows: bool) -> bytes:
     """
     names = sorted(outputs)
     if not rows:
-        values = [_write(name, outputs[name]) for name in names]
-        return f'{{"outputs": {_object(names, values)}}}'.encode()
+        written_outputs = _object(names, [_write(name, outputs[name]) for name in names])
+        return f'{{"outputs": {written_outputs}}}'.encode()
 
     for name in names:
         array, first = outputs[name], outputs[names[0]]

@@ -39,6 +39,6 @@ def is_page_of_another_site(host: str, origin: str, known: str | None) -> bool:
     """
     if known == "*":
         return False
-    addresses = [address for address in (f"//{host}" if host else "", origin) if address]
+    addresses = filter(None, (host and f"//{host}", origin))
     names = [urllib.parse.urlsplit(address).hostname or "" for address in addresses]
     return not all(is_loopback(name) or name == known for name in names)

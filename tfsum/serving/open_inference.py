@@ -7,7 +7,7 @@ data is not there.
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from starlette.requests import Request
@@ -19,7 +19,7 @@ from tfsum.serving.json_body import read_object
 from tfsum.serving.json_tensor import read_array
 from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.rest import JsonResponse, predicted
+from tfsum.serving.rest import JsonResponse, Reading, predicted
 from tfsum.serving.servable import Servable
 from tfsum.serving.signature import NUMPY, Arrays, Signature, TensorInfo, sizes_of
 
@@ -28,6 +28,7 @@ DATATYPES = {
     name: dtype.upper().replace("OBJECT", "BYTES").replace("FLOAT", "FP")
     for name, dtype in NUMPY.items()
 }
+SERVER = {"name": "tfsum", "version": tfsum.__version__, "extensions": []}
 
 
 class OpenInference:
@@ -50,8 +51,8 @@ class OpenInference:
         self._predictor, self._versions = predictor, predictor.versions
         model = "/v2/models/{name:segment}"
         self.routes = [
-            Route("/v2", self.server),
-            Route("/v2/health/live", self.live),
+            Route("/v2", JsonResponse(SERVER), methods=["GET"]),
+            Route("/v2/health/live", JsonResponse({"live": True}), methods=["GET"]),
             Route("/v2/health/ready", self.ready),
             *(
                 route
@@ -63,14 +64,6 @@ class OpenInference:
                 )
             ),
         ]
-
-    async def server(self, request: Request) -> Response:
-        """The name of the server."""
-        return JsonResponse({"name": "tfsum", "version": tfsum.__version__, "extensions": []})
-
-    async def live(self, request: Request) -> Response:
-        """Whether the server runs."""
-        return JsonResponse({"live": True})
 
     async def ready(self, request: Request) -> Response:
         """Whether every model answers."""
@@ -107,7 +100,7 @@ class OpenInference:
         return await predicted(request, self._predictor, _read)
 
 
-def _read(body: bytes, servable: Servable) -> tuple[Signature, Arrays, Callable[[Arrays], bytes]]:
+def _read(body: bytes, servable: Servable) -> Reading:
     document = read_object(body)
     signature = servable.signature(_signature_name(document))
     wanted = signature.wanted_outputs([*_tensors(document, "outputs")])
@@ -151,7 +144,6 @@ def _inputs(document: dict, signature: Signature) -> Arrays:
     )
     inputs = {name: _array(tensors[name], info.dtype) for name, info in signature.inputs.items()}
     signature.check_inputs(inputs)
-
     return inputs
 
 

@@ -6,7 +6,7 @@ import hmac
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from tfsum.serving.batching import Batcher
@@ -170,23 +170,6 @@ class Predictor:
         finally:
             self.bodies -= sum(sizes)
 
-    @contextlib.asynccontextmanager
-    async def reading(self) -> AsyncIterator[None]:
-        """Limits the time in which a request is read.
-
-        Raises:
-            RequestError: The time is over.
-        """
-        try:
-            async with asyncio.timeout(self.settings.timeout):
-                yield
-        except TimeoutError:
-            raise RequestError(
-                "DEADLINE_EXCEEDED",
-                f"the request was not read in {self.settings.timeout:g} s (the server's"
-                " `--timeout`); send fewer or shorter documents",
-            ) from None
-
     def _check_limits(self, inputs: Arrays) -> None:
         """Checks the number of rows, and the bytes of each document and of all."""
         max_bytes, max_total = self.settings.max_document_bytes, self.settings.max_body
@@ -283,10 +266,10 @@ def span(
         yield more
         return
 
-    parent = None if headers is None else propagate.extract(headers)
-    kind = trace.SpanKind.INTERNAL if headers is None else trace.SpanKind.SERVER
-    tracer = trace.get_tracer("tfsum.serving")
-    with tracer.start_as_current_span(name, context=parent, kind=kind) as opened:
+    of_client = {}
+    if headers is not None:
+        of_client = {"context": propagate.extract(headers), "kind": trace.SpanKind.SERVER}
+    with trace.get_tracer("tfsum.serving").start_as_current_span(name, **of_client) as opened:
         try:
             yield more
         finally:

@@ -19,16 +19,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tfsum.serving.defaults import headers_of
 from tfsum.serving.json_body import read_object
 from tfsum.serving.json_tensor import read_inputs, row_count, signature_name, write_outputs
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, offload
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.servable import Servable
-from tfsum.serving.settings import ServerSettings
+from tfsum.serving.servable import Servable, headers_of
 from tfsum.serving.signature import Arrays, Signature
 
 T = TypeVar("T")
+# A signature, its inputs, and a function that writes its outputs in JSON
+Reading = tuple[Signature, Arrays, Callable[[Arrays], bytes]]
 MODEL_PATHS = [
     "/v1/models/{name:segment}" + which
     for which in ("", "/versions/{version:version}", "/labels/{label:segment}")
@@ -85,8 +85,8 @@ class Malformed(HTTPEndpoint):
 
     async def dispatch(self) -> None:
         """Refuses the request."""
-        path = self.scope["path"][:MAX_LOGGED]
-        raise invalid(f"Malformed request: {self.scope['method']} {path}")
+        method, path = self.scope["method"], self.scope["path"]
+        raise invalid(f"Malformed request: {method} {path[:MAX_LOGGED]}")
 
 
 class JsonResponse(Response):
@@ -104,26 +104,21 @@ class JsonResponse(Response):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
-async def read_body(
-    request: Request, settings: ServerSettings, take: Callable[[int], None]
-) -> bytes:
-    """Reads the body of a request; it may be packed by gzip.
+@contextlib.asynccontextmanager
+async def received(request: Request, predictor: Predictor) -> AsyncIterator[bytes]:
+    """Reads the body of a request, which counts among those of all requests until it is answered.
 
     Args:
-        request: Request over HTTP.
-        settings: `max_body` limits the unpacked body, `timeout` the time in which it arrives.
-        take: Function that is called with the size of each unpacked part, see `Predictor.room`.
+        request: Request over HTTP; its body may be packed by gzip.
+        predictor: Predictor with the settings, and the count of the bytes. `max_body` limits the
+            unpacked body, `timeout` the time in which it arrives.
+
+    Yields:
+        The unpacked body.
 
     Raises:
         RequestError: The body is too large (413), or too large beside others (429), too slow
             (408), packed otherwise than by gzip (415), or broken (400).
-
-    Example:
-        >>> async def receive():
-        ...     return {"type": "http.request", "body": b"It rained."}
-        >>> request = Request({"type": "http", "headers": []}, receive)
-        >>> asyncio.run(read_body(request, ServerSettings(), lambda size: None))
-        b'It rained.'
     """
     encoding = request.headers.get("content-encoding", "").strip().lower()
     require(
@@ -133,49 +128,32 @@ async def read_body(
     )
 
     gzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if "gzip" in encoding else None
-    limit = settings.max_body
+    limit, timeout = predictor.settings.max_body, predictor.settings.timeout
     body = bytearray()
-    try:
-        async with asyncio.timeout(settings.timeout):
-            async for chunk in request.stream():
-                part = gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
-                take(len(part))
-                body += part
-                require(
-                    len(body) <= limit,
-                    f"the body has more than {limit} bytes; send fewer documents, or start the"
-                    " server with a larger --max-body",
-                    http_status=413,
-                )
-    except TimeoutError:
-        raise RequestError(
-            "DEADLINE_EXCEEDED",
-            f"the body did not arrive in {settings.timeout:g} s",
-            http_status=408,
-        ) from None
-    except zlib.error as error:
-        raise invalid(f"the body is not in gzip's format ({error})") from None
-
-    require(gzip is None or gzip.eof, "the body in gzip's format is cut off")
-    return bytes(body)
-
-
-@contextlib.asynccontextmanager
-async def received(request: Request, predictor: Predictor) -> AsyncIterator[bytes]:
-    """The body of a request, which counts among those of all requests until it is answered.
-
-    Args:
-        request: Request over HTTP.
-        predictor: Predictor with the settings, and the count of the bytes.
-
-    Yields:
-        The unpacked body.
-
-    Raises:
-        RequestError: As `read_body`.
-    """
     with predictor.room() as take:
-        yield await read_body(request, predictor.settings, take)
+        try:
+            async with asyncio.timeout(timeout):
+                async for chunk in request.stream():
+                    part = gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
+                    take(len(part))
+                    body += part
+                    require(
+                        len(body) <= limit,
+                        f"the body has more than {limit} bytes; send fewer documents, or start the"
+                        " server with a larger --max-body",
+                        http_status=413,
+                    )
+        except TimeoutError:
+            raise RequestError(
+                "DEADLINE_EXCEEDED",
+                f"the body did not arrive in {timeout:g} s",
+                http_status=408,
+            ) from None
+        except zlib.error as error:
+            raise invalid(f"the body is not in gzip's format ({error})") from None
+
+        require(gzip is None or gzip.eof, "the body in gzip's format is cut off")
+        yield bytes(body)
 
 
 async def unless_gone(request: Request, answer: Awaitable[T]) -> T:
@@ -211,15 +189,14 @@ async def unless_gone(request: Request, answer: Awaitable[T]) -> T:
 async def predicted(
     request: Request,
     predictor: Predictor,
-    read: Callable[[bytes, Servable], tuple[Signature, Arrays, Callable[[Arrays], bytes]]],
+    read: Callable[[bytes, Servable], Reading],
 ) -> Response:
     """Answers a request to a model that its path names.
 
     Args:
         request: Request over HTTP.
         predictor: Predictor that answers within the limits of the server.
-        read: Function from the body and the model to a signature, its inputs, and a function that
-            writes its outputs in JSON.
+        read: Function from the body and the model to what it asks for.
 
     Raises:
         RequestError: The request is wrong, too large or too late.
@@ -227,10 +204,18 @@ async def predicted(
     """
     async with received(request, predictor) as body:
         with predictor.versions.use(**request.path_params) as servable:
-            async with predictor.reading():
-                signature, inputs, write = await offload(len(body), read, body, servable)
-            answer = predictor.predict(servable, signature, inputs)
-            outputs = await unless_gone(request, answer)
+            timeout = predictor.settings.timeout
+            try:
+                async with asyncio.timeout(timeout):
+                    signature, inputs, write = await offload(len(body), read, body, servable)
+            except TimeoutError:
+                raise RequestError(
+                    "DEADLINE_EXCEEDED",
+                    f"the request was not read in {timeout:g} s (the server's `--timeout`); send"
+                    " fewer or shorter documents",
+                ) from None
+
+            outputs = await unless_gone(request, predictor.predict(servable, signature, inputs))
             size = sum(array.nbytes for array in outputs.values())
             content = await offload(size, write, outputs)
             return Response(content, media_type=JsonResponse.media_type)
@@ -314,13 +299,24 @@ class RestApi:
 
     async def predict(self, request: Request) -> Response:
         """The outputs of a signature; the error of a wrong request shows a correct body."""
-        asked = _Asked(self._predictor)
+        asked: Signature | None = None
+
+        def read(body: bytes, servable: Servable) -> Reading:
+            nonlocal asked
+            asked = servable.signatures.get("serving_default")  # until another is named
+            document = read_object(body)
+            asked = signature = servable.signature(signature_name(document))
+            self._predictor.check_rows(row_count(document))
+            inputs = read_inputs(document, signature)
+            write = functools.partial(write_outputs, rows="instances" in document)
+            return signature, inputs, write
+
         try:
-            return await predicted(request, self._predictor, asked.read)
+            return await predicted(request, self._predictor, read)
         except RequestError as error:
-            if asked.signature is None or error.http_status != 400:
+            if asked is None or error.http_status != 400:
                 raise
-            message = f"{error.message}; a correct body is {asked.signature.sample_body()}"
+            message = f"{error.message}; a correct body is {asked.sample_body()}"
             raise RequestError(error.code, message) from None
 
     async def unsupported(self, request: Request) -> Response:
@@ -336,28 +332,3 @@ class RestApi:
 
 async def _no_name(request: Request) -> Response:
     raise invalid("Missing model name in request.")
-
-
-class _Asked:
-    """A request for a prediction.
-
-    Args:
-        predictor: Predictor that limits the number of rows.
-
-    Attributes:
-        signature: Signature that the request names, or that it may name; None before it is read.
-    """
-
-    def __init__(self, predictor: Predictor) -> None:
-        self._predictor = predictor
-        self.signature: Signature | None = None
-
-    def read(
-        self, body: bytes, servable: Servable
-    ) -> tuple[Signature, Arrays, Callable[[Arrays], bytes]]:
-        self.signature = servable.signatures.get("serving_default")
-        document = read_object(body)
-        self.signature = signature = servable.signature(signature_name(document))
-        self._predictor.check_rows(row_count(document))
-        inputs = read_inputs(document, signature)
-        return signature, inputs, functools.partial(write_outputs, rows="instances" in document)

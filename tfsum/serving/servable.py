@@ -1,8 +1,10 @@
 """A version of a model that is loaded: its signatures, and the call of one; without TensorFlow's
 Python where the C library can open the model."""
 
+import dataclasses
+import json
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -17,9 +19,13 @@ from tfsum.serving.request_error import CODES, RequestError, require
 from tfsum.serving.signature import Signature, TensorInfo
 from tfsum.serving.tensor_proto import from_proto
 from tfsum.tasks import task_of_export
+from tfsum.tasks.bert_sum_ext.answering import Defaults, defaults_of
 from tfsum.tensorflow_messages import Fields, data_type_name, message
 
 LENGTH, CHECKSUM = 8, 4  # bytes: of the length of a record, and after it and the record
+# What an export does where a request leaves it open is said beside the metadata of a model, in a
+# header of HTTP or in the metadata of gRPC, which TensorFlow Serving does not have.
+HEADER = "tfsum-defaults"
 CODE_OF_NUMBER = {number: code for code, (number, _) in CODES.items()}
 
 
@@ -185,6 +191,32 @@ def read_records(file: pathlib.Path) -> Iterator[bytes]:
         if end > len(content):
             raise ValueError("truncated record")
         yield content[begin : begin + size]
+
+
+def headers_of(servable: Servable) -> dict[str, str]:
+    """The header of a model's metadata; none for a model that is not extractive.
+
+    Args:
+        servable: Loaded model.
+    """
+    if servable.description.get("kind") != "extractive":
+        return {}
+    return {HEADER: json.dumps(dataclasses.asdict(defaults_of(servable.description)))}
+
+
+def read_defaults(headers: Mapping[str, str]) -> Defaults | None:
+    """The defaults of a model by the headers of its metadata; None where they say nothing.
+
+    Args:
+        headers: Name -> value.
+
+    Example:
+        >>> read_defaults({"tfsum-defaults": '{"sentences": 2}'}).sentences
+        2
+    """
+    if HEADER not in headers:
+        return None
+    return Defaults(**json.loads(headers[HEADER]))
 
 
 def _info(tensor: Fields) -> TensorInfo:

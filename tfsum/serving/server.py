@@ -84,8 +84,11 @@ class Server:
         self, folder: str | pathlib.Path | None = None, settings: ServerSettings | None = None
     ) -> None:
         self.settings = settings = settings or ServerSettings()
-        load = functools.partial(load_servable, compute=computed_in(settings.compute))
-        self.versions = ModelVersions(pathlib.Path(folder or shipped_folder()), settings, load)
+        self.versions = ModelVersions(
+            pathlib.Path(folder or shipped_folder()),
+            settings,
+            functools.partial(load_servable, compute=computed_in(settings.compute)),
+        )
         self.predictor = Predictor(self.versions, settings)
         self.application = Application(self.predictor)
 

@@ -4,9 +4,12 @@ import dataclasses
 import itertools
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from tfsum.errors import Error
+from tfsum.inference.texts import as_bytes
 from tfsum.serving.request_error import require
 
 Arrays = dict[str, np.ndarray]  # name -> array, the rows first
@@ -35,6 +38,7 @@ ENDS = b".!?\n"
 MARKS = bytes(byte for byte in range(128) if not chr(byte).isalnum() and byte not in ENDS)
 END_TOKENS = 3
 
+FILLS = {"O": b"", "i": -1}  # kind of an array -> what fills up narrower rows; 0 in others
 SAMPLES = {"string": "a text", "bool": True, "float": 0.5, "double": 0.5, "half": 0.5}
 
 
@@ -105,8 +109,9 @@ class Signature:
     @property
     def batched(self) -> bool:
         """Whether the first dimension of each input and output is that of the batch."""
-        infos = (*self.inputs.values(), *self.outputs.values())
-        return bool(self.inputs) and all(info.batched for info in infos)
+        return bool(self.inputs) and all(
+            info.batched for info in (*self.inputs.values(), *self.outputs.values())
+        )
 
     @property
     def mergeable(self) -> bool:
@@ -259,3 +264,36 @@ def divide_rows(sizes: list[int], max_size: int, max_rows: int | None = None) ->
             total = 0
         total += size
     return [slice(start, end) for start, end in itertools.pairwise([*starts, len(sizes)])]
+
+
+def as_array(name: str, values: Any) -> np.ndarray:
+    """Converts the values of an input to an array; texts become bytes."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise Error(
+            f"the rows of input {name} differ in their lengths; expected rows of one length: pad"
+            " the shorter ones, or send them in requests of their own"
+        ) from None
+    if array.dtype.kind not in "USO":
+        return array
+
+    texts = np.array(values, object)  # as they are: numpy converts numbers beside texts
+    for index, text in enumerate(texts.flat):
+        if not isinstance(text, str | bytes):
+            raise Error(
+                f"row {index} of input {name} is {type(text).__name__}; expected a text, as the"
+                " other rows"
+            )
+        texts.flat[index] = text if isinstance(text, bytes) else as_bytes(text)
+    return texts
+
+
+def join_rows(arrays: list[np.ndarray]) -> np.ndarray:
+    """Joins the rows of several answers; narrower ones are filled up as exports do."""
+    width = np.max([array.shape[1:] for array in arrays], axis=0)
+    fill: Any = FILLS.get(arrays[0].dtype.kind, 0)
+    missing = [[(0, 0), *((0, size) for size in width - array.shape[1:])] for array in arrays]
+    return np.concatenate(
+        [np.pad(array, sizes, constant_values=fill) for array, sizes in zip(arrays, missing)]
+    )

@@ -20,7 +20,7 @@ from tfsum.request import SummaryRequest, Value
 from tfsum.serving.json_body import read_object
 from tfsum.serving.predictor import Predictor, offload
 from tfsum.serving.request_error import invalid, require
-from tfsum.serving.rest import JsonResponse, read_body, unless_gone
+from tfsum.serving.rest import JsonResponse, received, unless_gone
 from tfsum.serving.servable import Servable
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
 
@@ -68,7 +68,6 @@ class SummarizeApi:
 
     async def models(self, request: Request) -> Response:
         """The newest version of each model that takes texts."""
-        newest = [servables[-1] for servables in self._predictor.versions.available().values()]
         models = [
             {
                 "name": servable.name,
@@ -77,15 +76,14 @@ class SummarizeApi:
                 "max_sentences": servable.description.get("max_sentences", 0),
                 "signatures": sorted(servable.signatures),
             }
-            for servable in newest
+            for *_, servable in self._predictor.versions.available().values()
             if _takes_texts(servable)
         ]
         return JsonResponse({"models": models})
 
     async def summarize(self, request: Request) -> Response:
         """The summary of a text, and its keywords if a number of them is asked for."""
-        with self._predictor.room() as take:
-            content = await read_body(request, self._predictor.settings, take)
+        async with received(request, self._predictor) as content:
             fields = await offload(len(content), read_object, content)
             try:
                 body = SummarizeBody(**fields)
@@ -109,9 +107,13 @@ class SummarizeApi:
     ) -> Mapping[str, object]:
         """The answer of an extractive model."""
         try:
-            defaults = defaults_of(servable.description)
-            inputs = servable.signatures["extract"].inputs
-            question = await asyncio.to_thread(Question, body.texts, body, defaults, inputs)
+            question = await asyncio.to_thread(
+                Question,
+                body.texts,
+                body,
+                defaults_of(servable.description),
+                servable.signatures["extract"].inputs,
+            )
         except Error as error:
             raise invalid(str(error)) from None
 
