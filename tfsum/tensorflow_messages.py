@@ -145,7 +145,7 @@ def data_type_name(number: int) -> str:
         >>> data_type_name(7), data_type_name(99)
         ('string', 'type 99')
     """
-    return DATA_TYPES[number].lower() if number < len(DATA_TYPES) else f"type {number}"
+    return DATA_TYPES[number].lower() if 0 <= number < len(DATA_TYPES) else f"type {number}"
 
 
 @functools.cache

@@ -6,25 +6,24 @@ import numpy as np
 
 from tfsum.serving.request_error import invalid, require
 from tfsum.serving.signature import NUMPY
-from tfsum.tensorflow_messages import Fields, message
+from tfsum.tensorflow_messages import DATA_TYPES, Fields, data_type_name, message
 
-# TensorFlow's name of a type -> (its number in types.proto, the field with its values).
-TYPES = {
-    "float": (1, "float_val"),
-    "double": (2, "double_val"),
-    "int32": (3, "int_val"),
-    "uint8": (4, "int_val"),
-    "int16": (5, "int_val"),
-    "int8": (6, "int_val"),
-    "string": (7, "string_val"),
-    "int64": (9, "int64_val"),
-    "bool": (10, "bool_val"),
-    "uint16": (17, "int_val"),
-    "half": (19, "half_val"),
-    "uint32": (22, "uint32_val"),
-    "uint64": (23, "uint64_val"),
+# TensorFlow's name of a type -> the field with its values.
+VALUE_FIELDS = {
+    "float": "float_val",
+    "double": "double_val",
+    "int32": "int_val",
+    "uint8": "int_val",
+    "int16": "int_val",
+    "int8": "int_val",
+    "string": "string_val",
+    "int64": "int64_val",
+    "bool": "bool_val",
+    "uint16": "int_val",
+    "half": "half_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
 }
-NAME_OF_NUMBER = {number: name for name, (number, _) in TYPES.items()}
 NAME_OF_NUMPY = {dtype: name for name, dtype in NUMPY.items()}
 BITS = {"half": np.uint16}  # the type of the values, where they are the bits of a number
 MAX_REPEATED = 1 << 20  # values that a short list may stand for
@@ -46,7 +45,7 @@ def to_proto(array: np.ndarray) -> Fields:
         little_endian = array.astype(array.dtype.newbyteorder("<"))
         values = {"tensor_content": little_endian.tobytes()}
     return message("TensorProto")(
-        dtype=TYPES[NAME_OF_NUMPY[array.dtype.name]][0],
+        dtype=DATA_TYPES.index(NAME_OF_NUMPY[array.dtype.name].upper()),
         tensor_shape={"dim": [{"size": size} for size in array.shape]},
         **values,
     )
@@ -65,11 +64,13 @@ def type_name(proto: Fields) -> str:
         >>> type_name(to_proto(np.zeros(2, np.float32)))
         'float'
     """
+    name = data_type_name(proto.dtype)
     require(
-        proto.dtype in NAME_OF_NUMBER,
-        f"a tensor of the type number {proto.dtype}; expected one of {', '.join(sorted(TYPES))}",
+        name in VALUE_FIELDS,
+        f"a tensor of the type number {proto.dtype}; expected one of"
+        f" {', '.join(sorted(VALUE_FIELDS))}",
     )
-    return NAME_OF_NUMBER[proto.dtype]
+    return name
 
 
 def from_proto(proto: Fields) -> np.ndarray:
@@ -111,7 +112,7 @@ def from_proto(proto: Fields) -> np.ndarray:
         )
         return np.frombuffer(content, dtype.newbyteorder("<")).astype(dtype).reshape(shape)
 
-    values = list(getattr(proto, TYPES[name][1]))
+    values = list(getattr(proto, VALUE_FIELDS[name]))
     missing = size - len(values)
     require(
         0 <= missing <= MAX_REPEATED and (values or not size),
