@@ -255,16 +255,13 @@ def _in_words(path: pathlib.Path, row: Arrays) -> dict[str, object]:
     source_ids = row["source_ids"][: np.count_nonzero(row["source_ids"])]
     ids = row["ids"][: np.count_nonzero(row["ids"])]
     attention = row["attention"][: len(ids), : len(source_ids)]
-    answer: dict[str, object] = {
+    shares = row["alternative_probability"].astype(float).round(4).tolist()
+    return {
         "source": [source_pieces[i] for i in source_ids],
         "answer": [target_pieces[i] for i in ids],
         "attention": attention.astype(float).round(4).tolist(),
-    }
-
-    if "alternatives" in row:
-        shares = row["alternative_probability"].astype(float).round(4).tolist()
-        answer["alternatives"] = [
+        "alternatives": [
             [[target_pieces[i], share] for i, share in zip(candidates, place)]
             for candidates, place in zip(row["alternatives"][: len(ids)], shares)
-        ]
-    return answer
+        ],
+    }

@@ -69,8 +69,7 @@ def lower_priority() -> None:
         >>> threading.Thread(target=lower_priority).start()
     """
     if sys.platform == "linux":  # elsewhere a priority is that of the process
-        now = os.getpriority(os.PRIO_PROCESS, 0)
-        os.setpriority(os.PRIO_PROCESS, 0, max(now, COMPUTING))
+        os.setpriority(os.PRIO_PROCESS, 0, max(os.getpriority(os.PRIO_PROCESS, 0), COMPUTING))
 
 
 class Batcher:

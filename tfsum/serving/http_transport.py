@@ -42,11 +42,12 @@ class HttpTransport:
     ) -> None:
         which = "" if version is None else f"/versions/{version}"
         self.path = f"/v1/models/{urllib.parse.quote(model, safe='')}{which}"
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        # A token for this machine does not go through a proxy of the environment.
-        here = is_loopback(urllib.parse.urlsplit(url).hostname or "")
         self._client = httpx2.AsyncClient(
-            base_url=url, headers=headers, timeout=timeout, trust_env=not here
+            base_url=url,
+            headers={} if token is None else {"Authorization": f"Bearer {token}"},
+            timeout=timeout,
+            # A token for this machine does not go through a proxy of the environment.
+            trust_env=not is_loopback(urllib.parse.urlsplit(url).hostname or ""),
         )
         self._url, self._timeout = url.rstrip("/"), timeout
         self._signatures: dict[str, Any] = {}  # of the last metadata
@@ -75,9 +76,12 @@ class HttpTransport:
             f" {', '.join(unknown)}; expected {', '.join(sorted(expected))}",
         )
 
-        columns = {name: array.tolist() for name, array in inputs.items()}
-        body = json.dumps({"signature_name": signature, "inputs": columns}, default=_encode)
-        answer, _ = await self._send("POST", f"{self.path}:predict", body.encode())
+        body = {
+            "signature_name": signature,
+            "inputs": {name: array.tolist() for name, array in inputs.items()},
+        }
+        content = json.dumps(body, default=_encode).encode()
+        answer, _ = await self._send("POST", f"{self.path}:predict", content)
         outputs = answer["outputs"]
 
         if not self._fits(outputs, signature):  # a new version may have other outputs

@@ -68,18 +68,21 @@ class SummarizeApi:
 
     async def models(self, request: Request) -> Response:
         """The newest version of each model that takes texts."""
-        models = [
+        return JsonResponse(
             {
-                "name": servable.name,
-                "version": servable.version,
-                "kind": servable.description["kind"],
-                "max_sentences": servable.description.get("max_sentences", 0),
-                "signatures": sorted(servable.signatures),
+                "models": [
+                    {
+                        "name": servable.name,
+                        "version": servable.version,
+                        "kind": servable.description["kind"],
+                        "max_sentences": servable.description.get("max_sentences", 0),
+                        "signatures": sorted(servable.signatures),
+                    }
+                    for *_, servable in self._predictor.versions.available().values()
+                    if _takes_texts(servable)
+                ]
             }
-            for *_, servable in self._predictor.versions.available().values()
-            if _takes_texts(servable)
-        ]
-        return JsonResponse({"models": models})
+        )
 
     async def summarize(self, request: Request) -> Response:
         """The summary of a text, and its keywords if a number of them is asked for."""

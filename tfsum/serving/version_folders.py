@@ -40,8 +40,9 @@ def find_models(folder: pathlib.Path) -> dict[str, pathlib.Path]:
     if numbered(folder):
         return {folder.resolve().name: folder}
 
-    paths = sorted(path for path in folder.iterdir() if path.is_dir())
-    return {path.name: path for path in paths if numbered(path)}
+    return {
+        path.name: path for path in sorted(folder.iterdir()) if path.is_dir() and numbered(path)
+    }
 
 
 def fingerprint(folder: pathlib.Path) -> Fingerprint:

@@ -291,12 +291,10 @@ function attention(text, name) {
       const found = await request("page/attention", JSON.stringify({ model: name, text }));
       const rows = found.answer.map((word, i) => [word, ...found.attention[i].map(weight)]);
       details.append(table(say("attention"), [say("row"), ...found.source], rows));
-      if (found.alternatives) {
-        const others = found.alternatives.map((place, i) => [found.answer[i], element("td",
-          place.map(([word, share]) => `${word} ${share.toFixed(2)}`).join(", "))]);
-        details.append(element("h3", say("alternatives")),
-          table(say("alternatives"), [say("written"), say("considered")], others));
-      }
+      const others = found.alternatives.map((place, i) => [found.answer[i], element("td",
+        place.map(([word, share]) => `${word} ${share.toFixed(2)}`).join(", "))]);
+      details.append(element("h3", say("alternatives")),
+        table(say("alternatives"), [say("written"), say("considered")], others));
     } catch (error) {
       byId("problem").textContent = error.message;
     }
