@@ -104,13 +104,21 @@ def _read(body: bytes, servable: Servable) -> Reading:
     document = read_object(body)
     signature = servable.signature(_signature_name(document))
     wanted = signature.wanted_outputs([*_tensors(document, "outputs")])
+
+    tensors = _tensors(document, "inputs")
+    require(
+        tensors.keys() == signature.inputs.keys(),
+        f"inputs: found {', '.join(tensors) or 'none'}; the signature {signature.name} expects"
+        f" {', '.join(sorted(signature.inputs))}",
+    )
+    inputs = {name: _array(tensors[name], info.dtype) for name, info in signature.inputs.items()}
+    signature.check_inputs(inputs)
+
     answer = {
         "model_name": servable.name,
         "model_version": str(servable.version),
         **{key: document[key] for key in ("id",) if key in document},
     }
-    inputs = _inputs(document, signature)
-
     return signature, inputs, functools.partial(_write, answer, signature, wanted)
 
 
@@ -133,18 +141,6 @@ def _tensors(document: dict, key: str) -> dict[str, dict]:
     found = {tensor["name"]: tensor for tensor in tensors}
     require(len(found) == len(tensors), f"{key}: a name stands there twice")
     return found
-
-
-def _inputs(document: dict, signature: Signature) -> Arrays:
-    tensors = _tensors(document, "inputs")
-    require(
-        tensors.keys() == signature.inputs.keys(),
-        f"inputs: found {', '.join(tensors) or 'none'}; the signature {signature.name} expects"
-        f" {', '.join(sorted(signature.inputs))}",
-    )
-    inputs = {name: _array(tensors[name], info.dtype) for name, info in signature.inputs.items()}
-    signature.check_inputs(inputs)
-    return inputs
 
 
 def _array(tensor: dict, dtype: str) -> np.ndarray:
