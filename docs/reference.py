@@ -18,6 +18,7 @@ import shutil
 import tfsum
 from tfsum.cli.main import VERBS
 from tfsum.cli.main import main as command_line
+from tfsum.cli.pipeline import PIPELINES
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.shipped import shipped_folder
@@ -28,7 +29,6 @@ from tfsum.tasks import tasks
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"
-PIPELINES = ("summarize", "prepare")  # the verbs of `tfsum pipeline`
 
 
 def write(name: str, *parts: str) -> None:
