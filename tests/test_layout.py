@@ -13,6 +13,7 @@ TESTS = ROOT / "tests"
 
 # Test files that are named after a property in place of a module.
 PROPERTIES = {
+    "beam/test_documents.py": "files of JSON lines that a pipeline reads",
     "benchmarks/test_commands.py": "commands of benchmarks in pages",
     "cli/test_kinds_of_files.py": "files of every kind",
     "cli/test_streams.py": "standard streams that are closed, full or interrupted",

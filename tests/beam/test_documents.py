@@ -9,7 +9,7 @@ import pytest
 beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install '.[beam]'")
 
 from tfsum.beam import ReadDocuments
-from tfsum.beam.documents import lines
+from tfsum.beam.transforms import lines
 
 
 @pytest.fixture
@@ -114,12 +114,12 @@ def test_a_file_that_ends_early_is_read_as_far_as_it_goes(tmp_path, read):
 
 def test_a_file_that_is_gone_is_reported(tmp_path, read, monkeypatch):
     write(tmp_path / "a.jsonl", {"text": "One."})
-    from tfsum.beam import documents
+    from tfsum.beam import transforms
 
     monkeypatch.setattr(
-        documents.FileSystems, "open", lambda *_, **__: (_ for _ in ()).throw(OSError("no rights"))
+        transforms.FileSystems, "open", lambda *_, **__: (_ for _ in ()).throw(OSError("no rights"))
     )
-    found = list(documents._ReadFile("text", None, 100).process("a.jsonl"))
+    found = list(transforms._ReadFile("text", None, 100).process("a.jsonl"))
     assert (
         found[0].value.error
         == "a.jsonl: cannot be read after line 0 (no rights); fetch it again, or look at its rights"
@@ -151,7 +151,7 @@ def test_a_line_beyond_the_limit_is_never_held(tmp_path):
 
 
 def test_a_line_beyond_the_limit_is_a_dead_letter(tmp_path, read, monkeypatch):
-    monkeypatch.setattr("tfsum.beam.documents.LINE_BYTES", 2000)
+    monkeypatch.setattr("tfsum.beam.transforms.LINE_BYTES", 2000)
     write(tmp_path / "a.jsonl", {"text": "It rained. " * 300}, {"text": "It rained."})
     documents, failed = read(tmp_path / "a.jsonl", max_characters=100)
     assert documents == [(f"{tmp_path}/a.jsonl:2", "It rained.")]

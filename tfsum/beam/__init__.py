@@ -20,7 +20,7 @@ _LAZY = {
     "GeneratedRow": "tfsum.beam.rows",
     "ClassifiedRow": "tfsum.beam.rows",
     "FailedDocument": "tfsum.beam.rows",
-    "ReadDocuments": "tfsum.beam.documents",
+    "ReadDocuments": "tfsum.beam.transforms",
     "WriteAnswers": "tfsum.beam.files",
     "summarize_files": "tfsum.beam.files",
     "prepare": "tfsum.beam.preparation",

@@ -4,18 +4,17 @@ import glob
 import json
 import pathlib
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypeVar, Unpack
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.runners.runner import PipelineResult
 
-from tfsum.beam.documents import ReadDocuments
 from tfsum.beam.rows import KEYED
 from tfsum.beam.running import file_errors, running
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
-from tfsum.beam.transforms import Generate, Summarize
+from tfsum.beam.transforms import Generate, ReadDocuments, Summarize
 from tfsum.errors import DataError, Error, ExportError
 from tfsum.request import SummaryOptions, SummaryRequest
 
@@ -23,6 +22,7 @@ COUNTS = "counts.json"
 FORMATS = ("parquet", "jsonl")
 ANSWERS, FAILED = "answers", "dead_letters"
 NAMESPACE = "tfsum.files"  # of the counters
+Element = TypeVar("Element")
 
 
 def summarize_files(
@@ -91,9 +91,19 @@ def summarize_files(
         read = pipeline | ReadDocuments(pattern, field, id_field, max_characters)
         # one worker reads a file, and all workers share its documents
         answered = read.documents | "Spread documents" >> beam.Reshuffle() | transform
-        _ = answered.answers | Count("answers") | write
-        failed = (read.failed, answered.failed)
-        _ = failed | beam.Flatten() | Count("dead_letters") | WriteFailed(output)
+        _ = answered.answers | "Count answers" >> beam.Map(count, "answers") | write
+        _ = (
+            (read.failed, answered.failed)
+            | beam.Flatten()
+            | "Count failed" >> beam.Map(count, "dead_letters")
+            | "Line" >> beam.Map(json_line).with_output_types(str)
+            | beam.io.WriteToText(
+                FileSystems.join(output, FAILED),
+                file_name_suffix=".jsonl",
+                num_shards=1,
+                shard_name_template="",
+            )
+        )
 
     answers, dead_letters = (counted(results[0], name) for name in ("answers", "dead_letters"))
     counts = {"documents": answers + dead_letters, "answers": answers, "dead_letters": dead_letters}
@@ -209,37 +219,6 @@ class WriteAnswers(beam.PTransform):
         )
 
 
-class WriteFailed(beam.PTransform):
-    """Writes failed documents to the file `dead_letters.jsonl`, one per line.
-
-    Args:
-        folder: Folder on any file system of Beam.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from tfsum.beam import FailedDocument
-        >>> folder = tempfile.mkdtemp()
-        >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
-        ...     failed = pipeline | beam.Create([FailedDocument("a", "empty", "")])
-        ...     _ = failed | WriteFailed(folder)
-        >>> print(pathlib.Path(folder, "dead_letters.jsonl").read_text(), end="")
-        {"key": "a", "error": "empty", "excerpt": ""}
-    """
-
-    def __init__(self, folder: str) -> None:
-        super().__init__()
-        self._prefix = FileSystems.join(folder, FAILED)
-
-    def expand(self, failed: beam.PCollection) -> Any:
-        return (
-            failed
-            | "Line" >> beam.Map(json_line).with_output_types(str)
-            | beam.io.WriteToText(
-                self._prefix, file_name_suffix=".jsonl", num_shards=1, shard_name_template=""
-            )
-        )
-
-
 def json_line(row: Any) -> str:
     """Formats a row as a JSON object on one line.
 
@@ -257,34 +236,25 @@ def json_line(row: Any) -> str:
     return json.dumps(row._asdict(), ensure_ascii=False)
 
 
-class Count(beam.PTransform):
-    """Counts elements and passes them on unchanged.
+def count(element: Element, name: str) -> Element:
+    """Adds 1 to a counter and returns the element unchanged.
 
     Args:
+        element: Any element of a collection.
         name: Name of the counter.
 
     Example:
         >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
-        ...     _ = pipeline | beam.Create(["It rained."]) | Count("texts") | beam.Map(print)
+        ...     texts = pipeline | beam.Create(["It rained."])
+        ...     _ = texts | beam.Map(count, "texts") | "Print" >> beam.Map(print)
         It rained.
     """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"Count {name}")
-        self._name = name
-
-    def expand(self, elements: beam.PCollection) -> beam.PCollection:
-        counter = Metrics.counter(NAMESPACE, self._name)
-
-        def count(element: Any) -> Any:
-            counter.inc()
-            return element
-
-        return elements | beam.Map(count).with_output_types(elements.element_type)
+    Metrics.counter(NAMESPACE, name).inc()
+    return element
 
 
 def counted(result: PipelineResult, name: str) -> int:
-    """Reads a counter of `Count` at the end of a pipeline.
+    """Reads a counter of `count` at the end of a pipeline.
 
     Args:
         result: Result of a finished pipeline.
@@ -295,7 +265,7 @@ def counted(result: PipelineResult, name: str) -> int:
 
     Example:
         >>> pipeline = beam.Pipeline(runner="FnApiRunner")
-        >>> _ = pipeline | beam.Create(["It rained."]) | Count("texts")
+        >>> _ = pipeline | beam.Create(["It rained."]) | beam.Map(count, "texts")
         >>> counted(pipeline.run(), "texts")
         1
     """

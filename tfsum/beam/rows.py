@@ -161,17 +161,20 @@ def row_of(result: object, model: str) -> Row:
         )
     warnings = [*map(sentence_of, result.warnings)]
     if isinstance(result, Generated):
-        certainty = result.log_probability
         return GeneratedRow(
-            result.summary, certainty, result.coverage, result.ended, warnings, model
+            result.summary,
+            result.log_probability,
+            result.coverage,
+            result.ended,
+            warnings,
+            model,
         )
     if isinstance(result, Classified):
-        shares = result.probabilities
         return ClassifiedRow(
             result.label,
             result.probability,
-            [*shares],
-            [*shares.values()],
+            [*result.probabilities],
+            [*result.probabilities.values()],
             result.coverage,
             warnings,
             model,
