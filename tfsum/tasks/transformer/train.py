@@ -119,18 +119,7 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
     """
     files = text.vocabulary, text.target_vocabulary
     sizes = text.vocabulary_size, text.target_vocabulary_size
-    if (
-        (files[0] is None) == (sizes[0] is None)
-        or (files[1] and sizes[0])
-        or (files[0] and sizes[1])
-    ):
-        raise Error(
-            f"[text] vocabulary {files[0]!r}, target_vocabulary {files[1]!r}, vocabulary_size"
-            f" {sizes[0]}, target_vocabulary_size {sizes[1]}: expected exactly one of vocabulary"
-            " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
-            " only beside vocabulary_size"
-        )
-
+    _check_vocabularies(files, sizes)
     if files[0]:
         found = [vocabulary_file(file) for file in files if file is not None]
         return found[0], found[-1]
@@ -170,6 +159,23 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
     )
 
     return found[0], found[-1]
+
+
+def _check_vocabularies(
+    files: tuple[str | None, str | None], sizes: tuple[int | None, int | None]
+) -> None:
+    """Checks that the vocabularies are either given or learned."""
+    if (
+        (files[0] is None) == (sizes[0] is None)
+        or (files[1] and sizes[0])
+        or (files[0] and sizes[1])
+    ):
+        raise Error(
+            f"[text] vocabulary {files[0]!r}, target_vocabulary {files[1]!r}, vocabulary_size"
+            f" {sizes[0]}, target_vocabulary_size {sizes[1]}: expected exactly one of vocabulary"
+            " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
+            " only beside vocabulary_size"
+        )
 
 
 def build_model(recipe: RecipeSettings, data: PairData) -> Transformer:
