@@ -9,7 +9,9 @@ import shlex
 import pytest
 
 from tfsum.cli.main import parse
+from tfsum.cli.options import read_settings
 from tfsum.inference.shipped import shipped_models
+from tfsum.serving import ServerSettings
 
 HERE = pathlib.Path(__file__).parents[2] / "examples"
 yaml = pytest.importorskip("yaml", reason="needs pyyaml")
@@ -99,7 +101,8 @@ def test_the_unit_of_systemd_has_no_privileges_and_uses_what_the_server_has():
     unit.read(HERE / "systemd" / "tfsum.service", encoding="utf-8")
     service = unit["Service"]
     given = parse(shlex.split(service["ExecStart"])[1:])
-    assert given.host == "127.0.0.1" and int(service["TimeoutStopSec"]) > given.grace
+    settings = read_settings(ServerSettings, given)
+    assert settings.host == "127.0.0.1" and int(service["TimeoutStopSec"]) > settings.grace
     credential, _, file = service["LoadCredential"].partition(":")
     assert given.token_file == f"${{CREDENTIALS_DIRECTORY}}/{credential}"
     readme = (HERE / "systemd" / "README.md").read_text(encoding="utf-8")
@@ -125,14 +128,15 @@ def test_the_deployment_uses_what_the_server_has():
     )
     words = [*yaml.safe_load(entry.partition(" ")[2]), *container["args"]]
     given = parse(words[1:])
+    settings = read_settings(ServerSettings, given)
     assert (
         shlex.join(words).startswith("tfsum serve")
         and given.folder == "/models"
-        and given.host == "0.0.0.0"
+        and settings.host == "0.0.0.0"
     )
-    assert pod["terminationGracePeriodSeconds"] > given.grace
+    assert pod["terminationGracePeriodSeconds"] > settings.grace
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    assert ports == {"http": given.port, "grpc": given.grpc_port}
+    assert ports == {"http": settings.port, "grpc": settings.grpc_port}
     assert {port["targetPort"] for port in service["spec"]["ports"]} == set(ports)
     assert given.token_file and mounted(pod, container, given.token_file) == {
         "secret": {"secretName": "tfsum-token", "defaultMode": 0o440}
@@ -143,7 +147,7 @@ def test_the_deployment_uses_what_the_server_has():
     }
     assert paths == {"/readyz", "/healthz"}
     metric = scaler["spec"]["metrics"][0]["pods"]["metric"]["name"]
-    from tfsum.serving import Server, ServerSettings
+    from tfsum.serving import Server
 
     server = Server(settings=ServerSettings(port=0))
     assert metric.encode() in server.predictor.metrics.text(0)

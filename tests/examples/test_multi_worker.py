@@ -58,7 +58,7 @@ def check_command(words):
     """tfsum's command line takes the words, and the recipe and its keys are there."""
     assert words[0] == "train"
     arguments = parse(words)
-    sections, mistakes = read_recipe(ROOT / arguments.recipe, arguments.overrides)
+    sections, mistakes = read_recipe(arguments.recipe, arguments.overrides)
     assert not mistakes and sections["train"]["folder"] and sections["data"]["train"]
 
 
