@@ -85,11 +85,11 @@ def test_the_verbs_know_the_task(folder, tmp_path, capsys):
     [
         (
             ["train", str(RECIPE), "--set", "model.hiden_size=3"],
-            "hiden_size: unknown key; did you mean hidden_size?",
+            "model.hiden_size: unknown; did you mean model.hidden_size?",
         ),
         (
             ["train", str(RECIPE), "--set", "model.kind=keyword"],
-            "'bert_for_pretraining' or 'keyword_tagging'",
+            '"bert_for_pretraining" or "keyword_tagging"',
         ),
         (
             ["export", "RUN", "DESTINATION", "--storage", "small"],
