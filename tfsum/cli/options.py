@@ -130,6 +130,7 @@ def add_settings(
         ...     words: Annotated[int, Option("-w"), pydantic.Field(ge=1)] = 100
         ...     block_trigrams: bool | None = None
         >>> parser = Parser()
+        >>> parser.set_defaults(parser=parser)
         >>> add_settings(parser, Limits)
         >>> arguments = parser.parse_args(["-w", "5", "--no-block-trigrams"])
         >>> read_settings(Limits, arguments)

@@ -94,7 +94,8 @@ def with_defaults(kind: type, arguments: Mapping[str, Any], where: str) -> dict[
         CheckpointError: A name is no argument of the class.
 
     Example:
-        >>> with_defaults(dict, {"depth": 3}, "config.json: bert_sum_ext")  # doctest: +ELLIPSIS
+        >>> from fractions import Fraction
+        >>> with_defaults(Fraction, {"depth": 3}, "config.json: bert_sum_ext")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         tfsum.errors.CheckpointError: config.json: bert_sum_ext has depth; the fields must be ...
     """

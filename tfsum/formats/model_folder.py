@@ -155,6 +155,7 @@ def save(
 
     Example:
         >>> import tempfile
+        >>> from tfsum.formats.config_json import read_json
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save(folder, {"model_type": "bert"}, {"bias": np.ones(2, np.float32)})
         ...     read_json(f"{folder}/config.json")
