@@ -4,7 +4,7 @@ needs no TensorFlow, as in a client."""
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -193,20 +193,6 @@ class Question:
             _warnings(text, row, self._defaults.frequent),
             newline,
         )
-
-
-def answer_question(
-    question: Question, ask: Callable[[str, list[bytes], dict[str, Value]], Sequence[Row]]
-) -> list[SummaryAnswer]:
-    """Asks a model all that a question needs, one signature after another.
-
-    Args:
-        question: The question.
-        ask: Function from a signature, texts and other inputs to the outputs of each text.
-    """
-    return question.answers(
-        {name: ask(name, question.encoded, inputs) for name, inputs in question.calls.items()}
-    )
 
 
 def keywords_of(text: str, row: Row) -> list[Keyword]:

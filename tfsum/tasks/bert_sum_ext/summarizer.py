@@ -5,11 +5,9 @@ from typing import Literal, Unpack, overload
 
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts, several
-from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest, Value
+from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.tasks.bert_sum_ext.answering import (
     Question,
-    Row,
-    answer_question,
     defaults_of,
     keywords_of,
 )
@@ -86,7 +84,11 @@ class Summarizer(ExportedModel):
         """
         inputs = self._model.signatures.get("extract")
         question = Question(several(texts), request, defaults_of(self.description), inputs)
-        return answer_question(question, self._rows)
+        outputs = {
+            name: self._ask(name, {"text": question.encoded}, **inputs)
+            for name, inputs in question.calls.items()
+        }
+        return question.answers(outputs)
 
     def together(
         self,
@@ -154,6 +156,3 @@ class Summarizer(ExportedModel):
             Error: An element is not a str.
         """
         return self(texts, all=True, newline=newline)
-
-    def _rows(self, signature: str, texts: list[bytes], inputs: dict[str, Value]) -> Sequence[Row]:
-        return self._ask(signature, {"text": texts}, **inputs)
