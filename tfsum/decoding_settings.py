@@ -8,8 +8,7 @@ import pydantic
 from pydantic import BeforeValidator, Field
 
 from tfsum.errors import Error
-from tfsum.option import Option
-from tfsum.settings_errors import Checked
+from tfsum.settings import Checked, Option
 
 
 def plain(value: object) -> object:

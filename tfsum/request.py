@@ -16,8 +16,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from tfsum.answer_warnings import AnswerWarning
-from tfsum.option import Option
-from tfsum.settings_errors import Checked
+from tfsum.settings import Checked, Option
 
 MOST_KEYWORDS = 100
 QUERY_WEIGHT = 0.7

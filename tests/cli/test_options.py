@@ -8,7 +8,7 @@ import pytest
 from pydantic import Field
 
 from tfsum.cli.options import Parser, add_settings, read_settings
-from tfsum.option import Option
+from tfsum.settings import Option
 
 
 class Settings(pydantic.BaseModel, strict=True):

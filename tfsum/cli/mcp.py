@@ -19,7 +19,7 @@ from tfsum.errors import DataError, Error, needs_extra
 from tfsum.inference.compute import TYPES
 from tfsum.inputs.sources import Source, read_source
 from tfsum.request import MOST_KEYWORDS, Count, SummaryRequest
-from tfsum.settings_errors import Checked
+from tfsum.settings import Checked
 
 if TYPE_CHECKING:
     from mcp.server import Server

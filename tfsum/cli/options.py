@@ -2,7 +2,7 @@
 settings from the options given; and text as a terminal may show it.
 
 A settings class says all of an option: name, type, choices, default and meaning, and
-`tfsum.option.Option` what else the command line needs. The class alone checks the values, as for
+`tfsum.settings.Option` what else the command line needs. The class alone checks the values, as for
 Python and REST.
 """
 
@@ -19,8 +19,7 @@ import pydantic
 
 from tfsum.control_characters import CONTROLS
 from tfsum.errors import Error
-from tfsum.option import Option
-from tfsum.settings_errors import NOTHING, Schema, mistakes
+from tfsum.settings import NOTHING, Option, Schema, mistakes
 
 # Title of a group -> option, such as "-n --size" -> arguments of `add_argument`. The options under
 # "at most one of" or "exactly one of", which a word may follow, exclude each other.

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tfsum.option import Option
-from tfsum.settings_errors import Checked
+from tfsum.settings import Checked, Option
 
 LIMITS = Option(group="limits, and the status beyond them")
 BATCHES = Option(group="batches")

@@ -4,7 +4,7 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from tfsum.settings_errors import expected, shown
+from tfsum.settings import expected, shown
 from tfsum.tasks import task, tasks
 from tfsum.training.recipe_file import check_recipe, mistakes_error, read_recipe, recipe_keys
 from tfsum.training.settings import Recipe, Settings

@@ -16,7 +16,7 @@ import tomli_w
 
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import RecipeError
-from tfsum.settings_errors import expected, follow, mistakes
+from tfsum.settings import expected, follow, mistakes
 from tfsum.shipped_files import shipped_folder
 from tfsum.training.settings import Recipe
 

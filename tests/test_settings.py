@@ -6,8 +6,7 @@ import pydantic
 import pytest
 from pydantic import Field
 
-from tfsum.option import Option
-from tfsum.settings_errors import mistakes
+from tfsum.settings import Option, mistakes
 
 
 class Section(pydantic.BaseModel, extra="forbid", strict=True):
