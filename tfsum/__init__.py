@@ -17,7 +17,7 @@ import sys
 from typing import Any
 
 from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
-from tfsum.lazy_names import lazy_names
+from tfsum.loading import lazy_names
 
 __version__ = "1.0.0"
 

@@ -9,7 +9,7 @@ Example:
     'news.jsonl:7'
 """
 
-from tfsum.lazy_names import lazy_names
+from tfsum.loading import lazy_names
 
 _LAZY = {
     "Summarize": "tfsum.beam.transforms",

@@ -13,7 +13,7 @@ import tfsum
 from tfsum.atomic_files import write_atomically
 from tfsum.beam.running import running
 from tfsum.data.shard_work import RecordWriter, ShardWork
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 
 
 def prepare(

@@ -16,7 +16,7 @@ from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 import tfsum
 from tfsum.beam.rows import Row, characters_of, failed, refusal, row_of, size_of, split
 from tfsum.errors import Error, ExportError
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 
 NAMESPACE = "tfsum"  # namespace of the metrics
 BATCH_CHARACTERS = 1 << 18

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 import tfsum
 from tfsum.cli.options import FORMAT, Options
 from tfsum.errors import install_extra
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum doctor

@@ -14,7 +14,7 @@ from tfsum.cli.options import (
     read_settings,
 )
 from tfsum.decoding_settings import BeamSearchSettings, SamplingSettings, StrategySettings
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 from tfsum.request import SummaryRequest
 
 EXAMPLES = """examples:

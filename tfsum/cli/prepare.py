@@ -20,7 +20,7 @@ from tfsum.cli.options import (
     read_settings,
 )
 from tfsum.errors import Stopped
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 from tfsum.tasks.recipes import prepare_recipe, section_class
 from tfsum.training.recipe_file import is_recipe
 

@@ -7,7 +7,7 @@ import sys
 import tfsum
 from tfsum.cli.local_workers import run_workers
 from tfsum.cli.options import Options
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 from tfsum.tasks.recipes import describe_keys, load_recipe
 from tfsum.training.recipe_file import list_recipes
 

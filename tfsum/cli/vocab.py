@@ -9,7 +9,7 @@ import os
 import pathlib
 
 from tfsum.cli.options import Options, given_options
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum vocab train.en.gz train.de.gz --size 8000 --output vocab.txt

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfsum.errors import Error
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 
 
 class RecordWriter:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
-from tfsum.quiet_tensorflow import quiet
+from tfsum.loading import quiet
 from tfsum.tensorflow_messages import Fields, message
 
 STRING = 7

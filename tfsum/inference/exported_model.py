@@ -12,7 +12,7 @@ from tfsum.inference import c_session
 from tfsum.inference.compute import computed_in
 from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.texts import Value, as_bytes, batches, filled
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 
 
 class OpenedModel(Protocol):

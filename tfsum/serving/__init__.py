@@ -9,7 +9,7 @@ Example:
     404
 """
 
-from tfsum.lazy_names import lazy_names
+from tfsum.loading import lazy_names
 
 _LAZY = {
     "AsyncClient": "tfsum.serving.client",

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from tfsum.errors import Error
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.loading import load_tensorflow
 
 MEANINGS = ("auto", "sentence", "paragraph", "space")
 _BREAKS = re.compile(rb"[\n\r\x0b\f]|\xc2\x85|\xe2\x80[\xa8\xa9]")

@@ -3,7 +3,7 @@
 Every `plot_` function returns a matplotlib figure, and neither shows nor writes it.
 """
 
-from tfsum.lazy_names import lazy_names
+from tfsum.loading import lazy_names
 
 _LAZY = {  # public name -> its module; the first use loads TensorFlow or matplotlib
     "Attention": "tfsum.generation.attention",
