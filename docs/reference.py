@@ -21,7 +21,7 @@ from tfsum.cli.main import main as command_line
 from tfsum.cli.pipeline import PIPELINES
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.shipped import shipped_folder
+from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving import Client
 from tfsum.serving.openapi import ERRORS as STATUSES
 from tfsum.serving.servable import Servable

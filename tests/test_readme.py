@@ -11,7 +11,7 @@ import pytest
 
 import tfsum
 from tfsum.cli.main import main, parse
-from tfsum.inference.shipped import shipped_folder, shipped_models
+from tfsum.inference.saved_model import shipped_folder, shipped_models
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.ko.md"]

@@ -17,7 +17,7 @@ pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.inference.shipped import DEFAULT_MODEL
+from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inference.texts import filled
 from tfsum.request import SummaryRequest
 from tfsum.serving import Server, ServerSettings

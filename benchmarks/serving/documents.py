@@ -14,7 +14,7 @@ import numpy as np
 
 import tfsum
 from benchmarks import corpora, results
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 
 MODEL = "news"
 CLIENTS = 16  # of a saturated server

@@ -53,7 +53,7 @@ from benchmarks.serving.documents import (
 )
 from benchmarks.serving.server import Serving
 from tfsum.errors import Error
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 from tfsum.serving import AsyncClient
 
 SMALLEST, SHORT, LARGE = 1000, 2000, 20000  # characters of a document

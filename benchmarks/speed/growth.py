@@ -23,8 +23,7 @@ import tempfile
 import tfsum
 from benchmarks import corpora, results
 from tfsum.inference.c_session import CSession
-from tfsum.inference.saved_model import read_description
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import read_description, shipped_model
 
 ONCE = 200  # kilobytes; the first answer to a longer text is the one that is timed
 EXPORTED = ("ops", "storage", "max_sentences", "sentences", "selection", "block_trigrams")

@@ -31,8 +31,7 @@ from benchmarks.serving.server import TFSUM, Serving
 from tfsum.inference.allowed_operations import read_graphs
 from tfsum.inference.c_session import CSession
 from tfsum.inference.compute import computed_in
-from tfsum.inference.saved_model import read_description
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import read_description, shipped_model
 
 SHAPES = ((1, 128), (1, 512), (8, 512))
 KILOBYTES = (1, 5, 20)

@@ -11,7 +11,7 @@ import tfsum
 from tfsum.beam import preparation as module
 from tfsum.beam import prepare
 from tfsum.errors import DataError, Error
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 
 WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran", "far", "away", ".", "?", "##s"]
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]

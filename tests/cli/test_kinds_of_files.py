@@ -8,7 +8,7 @@ import pytest
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 
 VOCABULARY = shipped_model() / "assets" / "vocab.txt"
 FILES = kinds_of_files.files()

@@ -10,7 +10,7 @@ from mcp import Client, StdioServerParameters
 import tfsum
 from tfsum.cli.main import main
 from tfsum.cli.mcp import LARGEST, mcp_server
-from tfsum.inference.shipped import shipped_folder
+from tfsum.inference.saved_model import shipped_folder
 
 TEXT = (
     "The council met on Monday. The bridge will cost forty million dollars. Rain fell all night."

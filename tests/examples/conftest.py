@@ -8,7 +8,7 @@ import pytest
 from tfsum.data.readers import read_corpus
 from tfsum.export.golden import TEXTS
 from tfsum.inference.eager_model import load_model
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
 

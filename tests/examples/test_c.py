@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 
 HERE = pathlib.Path(__file__).parents[2] / "examples" / "c"
 pytestmark = pytest.mark.skipif(

@@ -10,7 +10,7 @@ import pytest
 
 from tfsum.cli.main import parse
 from tfsum.cli.options import read_settings
-from tfsum.inference.shipped import shipped_models
+from tfsum.inference.saved_model import shipped_models
 from tfsum.serving import ServerSettings
 
 HERE = pathlib.Path(__file__).parents[2] / "examples"

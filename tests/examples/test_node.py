@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 
 HERE = pathlib.Path(__file__).parents[2] / "examples" / "node"
 BUILT = HERE / "node_modules" / "@tensorflow" / "tfjs-node" / "lib"

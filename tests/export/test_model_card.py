@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tfsum.export import model_card
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 from tfsum.tasks.bert_sum_ext import card
 
 SCORES = {

@@ -9,7 +9,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tfsum.errors import ExportError
 from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.eager_model import load_model
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 
 
 class Model(tf.Module):

@@ -19,8 +19,7 @@ from tfsum.errors import Error, ExportError
 from tfsum.inference import c_session
 from tfsum.inference.c_session import CallError, CSession
 from tfsum.inference.eager_model import EagerModel
-from tfsum.inference.saved_model import read_description
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import read_description, shipped_model
 
 TEXTS = [
     b"The bridge was closed on Monday, since engineers found cracks. It rained.\nA man sang.",

@@ -12,7 +12,7 @@ import pytest
 from cases import first_by_default
 
 from tfsum.errors import Error, ExportError
-from tfsum.inference.shipped import shipped_folder
+from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.server import load_servable

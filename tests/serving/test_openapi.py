@@ -8,7 +8,7 @@ import types
 import pytest
 from jsonschema import Draft202012Validator
 
-from tfsum.inference.shipped import DEFAULT_MODEL, shipped_model
+from tfsum.inference.saved_model import DEFAULT_MODEL, shipped_model
 from tfsum.serving.openapi import openapi_document
 from tfsum.serving.signature import Signature, TensorInfo
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.inference.allowed_operations import read_definitions
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import shipped_model
 from tfsum.serving.servable import read_records
 
 
 def test_a_server_loads_an_export_without_tensorflow_s_python():
     code = (
-        "import sys; from tfsum.inference.shipped import shipped_model;"
+        "import sys; from tfsum.inference.saved_model import shipped_model;"
         "from tfsum.serving.server import load_servable;"
         "load_servable('news', 2, shipped_model());"
         "print({'tensorflow', 'keras', 'tensorflow_text'} & sys.modules.keys())"

@@ -22,7 +22,7 @@ from patient_client import TIMEOUT, Client
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.inference.shipped import shipped_folder
+from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving import RequestError, Server, ServerSettings
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"

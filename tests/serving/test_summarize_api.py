@@ -5,7 +5,7 @@ import json
 import pytest
 
 import tfsum
-from tfsum.inference.shipped import DEFAULT_MODEL, shipped_model
+from tfsum.inference.saved_model import DEFAULT_MODEL, shipped_model
 
 TEXT = (
     "Seoul (AP) -- The council met on Monday, the caf\u00e9 \U0001f600 was full. The bridge will"

@@ -262,7 +262,7 @@ def xla() -> Iterator[Finding]:
 
 def models() -> Iterator[Finding]:
     """The shipped models."""
-    from tfsum.inference.shipped import shipped_folder, shipped_models
+    from tfsum.inference.saved_model import shipped_folder, shipped_models
 
     versions = shipped_models()
     for name, version in versions.items():

@@ -8,7 +8,7 @@ import sys
 
 from tfsum.cli.options import Options, Parser, add_options, add_settings, read_settings
 from tfsum.errors import Error, needs_extra
-from tfsum.inference.shipped import shipped_folder
+from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.settings import OTHERS, ServerSettings
 from tfsum.serving.version_folders import find_models
 

@@ -18,7 +18,7 @@ from tfsum.cli.options import Options, Parser, add_options, add_settings, read_s
 from tfsum.cli.summaries import Summarize, answer_sources
 from tfsum.errors import DataError, Error
 from tfsum.inference.compute import TYPES
-from tfsum.inference.shipped import DEFAULT_MODEL
+from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inputs.sources import Source, find_sources
 from tfsum.request import READING, Keyword, SummaryAnswer, SummaryRequest
 

@@ -34,7 +34,7 @@ def compact_graph(folder: str | pathlib.Path) -> None:
 
     Example:
         >>> import os, shutil, tempfile
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = shutil.copy(shipped_model() / "saved_model.pb", folder)
         ...     size = os.path.getsize(path)

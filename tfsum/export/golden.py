@@ -194,7 +194,7 @@ def check_answers(folder: pathlib.Path, description: dict, part: Golden, model: 
     Example:
         >>> from tfsum.inference.exported_model import open_model
         >>> from tfsum.inference.saved_model import read_description
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> from tfsum.tasks.bert_sum_ext import golden
         >>> folder, description = shipped_model(), read_description(shipped_model())
         >>> model = open_model(folder, description)

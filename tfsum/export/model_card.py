@@ -60,7 +60,7 @@ def write_card(
     Example:
         >>> import tempfile
         >>> from tfsum.inference.saved_model import read_description
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> from tfsum.tasks.bert_sum_ext import card
         >>> description = read_description(shipped_model())
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +90,7 @@ def text(name: str, description: dict, task_card: Card) -> str:
 
     Example:
         >>> from tfsum.inference.saved_model import read_description
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> from tfsum.tasks.bert_sum_ext import card
         >>> description = read_description(shipped_model())
         >>> text("news", description, card).splitlines()[0]

@@ -80,7 +80,7 @@ def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
             saver's, or a constant holds weights.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> check_operations(shipped_model(), "core")[:2]
         ['AddV2', 'All']
     """
@@ -135,7 +135,7 @@ def read_graphs(folder: str | pathlib.Path) -> list[Fields]:
         ExportError: The file is missing, or no SavedModel.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> len(read_graphs(shipped_model()))
         1
     """
@@ -161,7 +161,7 @@ def read_definitions(folder: str | pathlib.Path) -> dict[str, Fields]:
         ExportError: The file cannot be read, or there is nothing to serve in it.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> sorted(read_definitions(shipped_model()))[1:4]
         ['extract', 'keywords', 'score']
     """

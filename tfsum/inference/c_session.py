@@ -138,7 +138,7 @@ class CSession:
         ExportError: The model cannot be loaded, or an operation is not allowed.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> model = CSession(shipped_model(), {"ops": "core"})
         >>> model.call("serving_default", {"text": [b"It rained."]})["count"].tolist()
         [1]

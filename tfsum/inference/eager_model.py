@@ -32,7 +32,7 @@ class EagerModel:
         ExportError: As `load_model`.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> model = EagerModel(shipped_model(), {"ops": "core"})
         >>> model.call("serving_default", {"text": [b"It rained."]})["count"].tolist()
         [1]
@@ -86,7 +86,7 @@ def load_model(folder: str | pathlib.Path, description: dict) -> Any:
             the operations of TF Text and tensorflow-text is not installed.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> sorted(load_model(shipped_model(), {"ops": "core"}).signatures)
         ['extract', 'keywords', 'score', 'score_ids', 'serving_default', 'summarize']
     """

@@ -56,7 +56,7 @@ class ExportedModel:
         Error: The model cannot be computed in this type here.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> ExportedModel(shipped_model()).description["kind"]
         'extractive'
     """
@@ -116,7 +116,7 @@ def open_model(path: pathlib.Path, description: dict, compute: str = "float32") 
         Error: The model cannot be computed in this type here.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> model = open_model(shipped_model(), {"ops": "core"})
         >>> model.call("serving_default", {"text": [b"It rained."]})["count"].tolist()
         [1]

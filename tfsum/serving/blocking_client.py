@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from tfsum.errors import Error
-from tfsum.inference.shipped import DEFAULT_MODEL
+from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.serving.client import AsyncClient
 
 T = TypeVar("T")

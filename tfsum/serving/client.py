@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, cast
 
 from tfsum.errors import Error, install_extra
 from tfsum.generation.generated import Generated, generated_of
-from tfsum.inference.shipped import DEFAULT_MODEL
+from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inference.texts import check_texts, filled, several
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.serving.request_error import RequestError

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from tfsum.inference.shipped import numbered
+from tfsum.inference.saved_model import numbered
 from tfsum.serving.request_error import require
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
@@ -79,7 +79,7 @@ class ModelVersions:
         Error: There is no such folder, or the policy is unknown.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_folder
+        >>> from tfsum.inference.saved_model import shipped_folder
         >>> versions = ModelVersions(shipped_folder(), ServerSettings(), Servable)
         >>> versions.starting, versions.available()
         (True, {})

@@ -48,7 +48,7 @@ class Servable:
         ExportError: The model cannot be loaded.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> servable = Servable("news", 1, shipped_model())
         >>> answer = servable.run("serving_default", {"text": np.array([b"It rained."], object)})
         >>> answer["summary"].tolist(), answer["count"].tolist()
@@ -178,7 +178,7 @@ def read_records(file: pathlib.Path) -> Iterator[bytes]:
     Source: tensorflow/core/lib/io/record_writer.h.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> file = shipped_model() / "assets.extra" / "tf_serving_warmup_requests"
         >>> len([*read_records(file)])
         10

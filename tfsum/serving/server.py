@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfsum.errors import Error
 from tfsum.inference.compute import computed_in
-from tfsum.inference.shipped import shipped_folder
+from tfsum.inference.saved_model import shipped_folder
 from tfsum.private_names import check_private_names
 from tfsum.serving.application import Application
 from tfsum.serving.batching import lower_priority
@@ -49,7 +49,7 @@ def load_servable(
         ExportError: One of these fails.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> load_servable("fr", 1, shipped_model("transformer_tatoeba_en_fr")).version
         1
     """

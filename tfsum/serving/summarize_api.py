@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from tfsum.errors import Error
 from tfsum.generation.generated import generated_of
-from tfsum.inference.shipped import DEFAULT_MODEL
+from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inference.texts import as_bytes, filled
 from tfsum.request import SummaryRequest, Value
 from tfsum.serving.json_body import read_object

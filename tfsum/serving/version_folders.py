@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tfsum.errors import Error
-from tfsum.inference.shipped import numbered
+from tfsum.inference.saved_model import numbered
 
 SHARD = re.compile(r"variables/variables\.data-\d{5}-of-(\d{5})", re.ASCII)
 
@@ -27,7 +27,7 @@ def find_models(folder: pathlib.Path) -> dict[str, pathlib.Path]:
         Error: There is no such folder.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_folder
+        >>> from tfsum.inference.saved_model import shipped_folder
         >>> "bert_sum_ext_news_en" in find_models(shipped_folder())
         True
         >>> list(find_models(shipped_folder() / "bert_sum_ext_news_en"))
@@ -56,7 +56,7 @@ def fingerprint(folder: pathlib.Path) -> Fingerprint:
         complete SavedModel.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> [path for path, _, _ in fingerprint(shipped_model())][-1]
         'variables/variables.index'
     """

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tfsum.errors import ExportError
 from tfsum.formats.config_json import read_json
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.saved_model import newest, read_description
-from tfsum.inference.shipped import shipped_model
+from tfsum.inference.saved_model import newest, read_description, shipped_model
 from tfsum.tasks import Task, task_of_config, task_of_export, tasks
 
 if TYPE_CHECKING:
@@ -206,7 +205,7 @@ def verify(path: str | pathlib.Path) -> dict[str, Any]:
         ExportError: The first difference found.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> verify(shipped_model())["kind"]
         'extractive'
     """

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="pip install '.[plots]'")
 
-from tfsum.inference.shipped import shipped_models
+from tfsum.inference.saved_model import shipped_models
 from tfsum.visualization import explain, plot_sentence_scores
 
 ARTICLE = pathlib.Path(__file__).parents[3] / "examples" / "article.txt"

@@ -17,7 +17,7 @@ class Summarizer(ExportedModel):
     """Summarizes texts with an exported extractive model; for the arguments see `ExportedModel`.
 
     Example:
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import shipped_model
         >>> summarize = Summarizer(shipped_model())
         >>> summarize("It rained. The bridge was closed.", sentences=2).offsets
         [(0, 10), (11, 33)]

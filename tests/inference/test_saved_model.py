@@ -5,7 +5,7 @@ import pytest
 import tfsum
 from tfsum import verify
 from tfsum.errors import ExportError
-from tfsum.inference.shipped import shipped_folder, shipped_model, shipped_models
+from tfsum.inference.saved_model import shipped_folder, shipped_model, shipped_models
 
 
 @pytest.fixture
