@@ -172,21 +172,23 @@ def test_a_second_signal_ends_it_at_once(start, slow_models):
         assert asked.result() != 200
 
 
-# A server whose models take long to load; "asleep" says that it does so.
+# A server whose models take long to load ("asleep" says that it does so), and that accepts requests
+# for so many seconds after a signal.
 LOADING = """import sys, time, tfsum.serving.server as server
 from tfsum.cli.main import main
 def load(*arguments, **options):
     print("asleep", file=sys.stderr, flush=True)
     time.sleep(600)
-server.load_servable, server.DRAIN_SECONDS = load, 5.0
+server.load_servable, server.DRAIN_SECONDS = load, {drain}
 sys.exit(main())
 """
 
 
 @pytest.mark.slow  # a process of its own; .ci/run runs it
-@pytest.mark.parametrize("signals, status", [(1, 0), (2, 1)])
-def test_a_signal_while_models_are_loaded(start, slow_models, signals, status):
-    process, _ = start(slow_models, "--label", "slow/stable=1", program=LOADING, until="(asleep)")
+@pytest.mark.parametrize("signals, drain, status", [(1, 0.5, 0), (2, 10 * LIMIT, 1)])
+def test_a_signal_while_models_are_loaded(start, slow_models, signals, drain, status):
+    words = ("--label", "slow/stable=1", "--grace", 20 * LIMIT)
+    process, _ = start(slow_models, *words, program=LOADING.format(drain=drain), until="(asleep)")
     process.send_signal(signal.SIGTERM)
     if signals == 2:
         said(process, "stopping when the accepted requests are answered")
