@@ -8,12 +8,14 @@ import pytest
 
 from tfsum import export_model
 from tfsum.models import BertClassifier
+from tfsum.request import SummaryRequest
 from tfsum.serving import Server, ServerSettings
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
 axe = pytest.importorskip("axe_core_python", reason="needs axe-core-python")
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support import select
 from selenium.webdriver.support.ui import WebDriverWait
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -176,6 +178,30 @@ def test_a_question_keywords_and_scores(open_page):
     assert len({colour for _, colour in colours}) > 5 and violations(driver) == []
     driver.find_element(By.ID, "heat").click()
     assert not driver.find_element(By.CLASS_NAME, "score").is_displayed()
+
+
+def test_every_other_field_of_a_request_has_a_control(open_page, server):
+    driver = open_page()
+    driver.find_element(By.CSS_SELECTOR, "#ask summary").click()
+    fields = driver.find_elements(By.CSS_SELECTOR, "#fields [name]")
+    names = [field.get_attribute("name") for field in fields]
+    own = {"words", "query", "keywords", "all", "together"}
+    assert names == [name for name in SummaryRequest.model_fields if name not in own]
+    assert "The lowest score of a sentence" in text_of(driver, "fields")
+    assert violations(driver) == []
+
+    driver.find_element(By.NAME, "sentences").send_keys("1")
+    select.Select(driver.find_element(By.NAME, "newline")).select_by_visible_text("space")
+    ask(driver, "It rained. The bridge\nwas closed.", "bert_sum_ext_news_en")
+    assert len(sentences(driver, "answer")) == 1
+    command = driver.find_element(By.ID, "command").get_property("textContent")
+    assert '"sentences":1,"newline":"space"' in command
+
+    driver.find_element(By.NAME, "share").send_keys("20", Keys.TAB)
+    WebDriverWait(driver, 30).until(lambda page: text_of(page, "problem"))
+    assert text_of(driver, "problem").startswith("share=20: expected a number above 0")
+    driver.find_element(By.CSS_SELECTOR, "#language option[value=ko]").click()
+    assert "줄바꿈의 의미" in text_of(driver, "fields")
 
 
 def test_a_sentence_without_its_dateline_is_linked_beside_all_scores(open_page):

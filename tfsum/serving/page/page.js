@@ -7,7 +7,7 @@ const WORDS = {
     text: "Text", edit: "Edit", example: "Example", file: "Open a file",
     hint: "Paste a text, or drop a file here: text, HTML, PDF, Word, mail. {0} words.",
     query: "Question", query_hint: "Optional: what should the summary be about?", length: "Length",
-    automatic: "as the model chooses", words: "{0} words at most", send: "Summarize", send_other: "Send",
+    automatic: "as the model chooses", words: "{0} words at most", more: "More options", yes: "yes", no: "no", send: "Summarize", send_other: "Send",
     answer: "Summary", answer_other: "Answer", empty: "The summary will appear here.",
     empty_other: "The answer will appear here.", old: "Of the text before your changes.", copy: "Copy", copied: "Copied",
     download: "Download", heat: "Show how much each sentence matters",
@@ -29,7 +29,7 @@ const WORDS = {
     text: "본문", edit: "편집", example: "예시", file: "파일 열기",
     hint: "텍스트를 붙여넣거나 파일(텍스트, HTML, PDF, Word, 메일)을 끌어다 놓으세요. {0}단어.",
     query: "질문", query_hint: "선택 사항: 무엇에 관한 요약이 필요한가요?", length: "길이",
-    automatic: "모델이 정함", words: "최대 {0}단어", send: "요약하기", send_other: "보내기",
+    automatic: "모델이 정함", words: "최대 {0}단어", more: "추가 옵션", yes: "예", no: "아니요", send: "요약하기", send_other: "보내기",
     answer: "요약", answer_other: "결과", empty: "요약이 여기에 표시됩니다.", empty_other: "결과가 여기에 표시됩니다.",
     old: "수정하기 전 본문의 결과입니다.", copy: "복사", copied: "복사됨", download: "내려받기", heat: "문장별 중요도 표시",
     heat_general: "문장별 중요도 표시(질문 제외)", score: "점수 {0}",
@@ -43,6 +43,19 @@ const WORDS = {
     row: "결과", label: "레이블", share: "확률", unreached: "서버에 연결할 수 없습니다.",
     models: "서버에 아직 모델이 없습니다. 방금 시작했다면 로드 중이니 잠시 기다려 주세요.", denied: "이 서버는 토큰이 필요합니다.", history: "이전 본문",
     kept: "이 브라우저에만 저장됩니다.", forget: "모두 지우기",
+  },
+};
+// Fields of `POST /summarize` that the page fills by itself; all others are under "More options", as the server describes them.
+const FILLED = ["text", "texts", "model", "words", "query", "keywords", "all", "together"];
+const FIELDS = { // name -> [label, meaning], where the server's English is not to be shown
+  ko: {
+    sentences: ["문장 수", "최대 문장 수. auto는 모델이 두 문장에서 네 문장 사이로 정합니다."],
+    characters: ["글자 수", "최대 글자 수. 문장 사이의 공백도 셉니다."],
+    share: ["비율", "본문 단어 수 대비 최대 비율. 예: 0.2"],
+    min_score: ["최저 점수", "문장의 최저 점수. 0에서 1 사이."],
+    query_weight: ["질문 비중", "질문을 얼마나 반영할지. 0에서 1 사이이며 기본값은 0.7입니다."],
+    block_trigrams: ["반복 제외", "이미 뽑은 문장과 세 단어가 연달아 겹치는 문장을 제외합니다."],
+    newline: ["줄바꿈", "줄바꿈의 의미. 문장의 끝, 문단 안의 줄바꿈, 또는 공백."],
   },
 };
 const LENGTHS = [0, 20, 30, 40, 60, 80, 100, 150, 200, 300, 500]; // words; 0: as the model chooses
@@ -106,6 +119,45 @@ function speak() {
   byId("keywords").setAttribute("aria-label", say("keywords"));
   byId("query").placeholder = say("query_hint");
   byId("hint").textContent = say("hint", wordsOf(byId("text").value));
+  for (const field of fields()) describe(field);
+}
+
+// The controls of the request's other fields.
+const fields = () => [...document.querySelectorAll("#fields [name]")];
+
+// A control for a field: a menu where its values can be listed, and a line of text where not, which the server checks.
+function control([name, { description, anyOf: forms, ...form }]) {
+  const kinds = forms ?? [form];
+  const values = kinds.some(({ type }) => type === "boolean") ? [true, false] : kinds.flatMap((kind) => kind.enum ?? []);
+  const made = element(values.length ? "select" : "input", undefined,
+    { id: `field-${name}`, name, autocomplete: "off", "aria-describedby": `meaning-${name}`, "data-meaning": description });
+  if (values.length) made.append(...["", ...values].map((value) => element("option", String(value), { value })));
+  const row = element("p");
+  row.append(element("label", "", { for: made.id }), made, element("span", "", { id: `meaning-${name}`, class: "soft" }));
+  return row;
+}
+
+// The words beside a control, in the language of the page.
+function describe(field) {
+  const title = `${field.name[0].toUpperCase()}${field.name.slice(1).replaceAll("_", " ")}`;
+  const [label, meaning] = FIELDS[language]?.[field.name] ?? [title, field.dataset.meaning];
+  document.querySelector(`label[for=${field.id}]`).textContent = label;
+  byId(`meaning-${field.name}`).textContent = meaning;
+  for (const option of field.options ?? []) {
+    option.textContent = { "": say("automatic"), true: say("yes"), false: say("no") }[option.value] ?? option.value;
+  }
+}
+
+// What was given to these controls: numbers and truth values as such, all else as it is written.
+function given() {
+  const values = fields().map((field) => [field.name, field.value.trim()]).filter(([, value]) => value);
+  return Object.fromEntries(values.map(([name, value]) => {
+    try {
+      return [name, JSON.parse(value)];
+    } catch (error) {
+      return [name, value];
+    }
+  }));
 }
 
 async function request(path, body, signal) {
@@ -131,6 +183,9 @@ async function request(path, body, signal) {
 async function loadModels() {
   models = (await request("models")).models;
   sentences = await request("page/warnings.json");
+  const { schema } = (await request("openapi.json")).paths["/summarize"].post.requestBody.content["application/json"];
+  const others = Object.entries(schema.properties).filter(([name]) => !FILLED.includes(name));
+  if (fields().length !== others.length) byId("fields").replaceChildren(...others.map(control));
   const chosen = byId("model").value;
   byId("model").replaceChildren(...models.map((one) => element("option", one.name, { value: one.name })));
   if (models.some((one) => one.name === chosen)) byId("model").value = chosen;
@@ -145,7 +200,7 @@ function questionOf(text) {
   if (kind === "classifier") return [`v1/models/${encodeURIComponent(name)}:predict`, { inputs: { text: [text] } }];
   if (!isExtractive()) return ["summarize", { text, model: name }];
   const words = LENGTHS[byId("length").value], query = byId("query").value.trim();
-  return ["summarize", { text, model: name, ...(words && { words }), ...(query && { query }), keywords: KEYWORDS }];
+  return ["summarize", { text, model: name, ...(words && { words }), ...(query && { query }), keywords: KEYWORDS, ...given() }];
 }
 
 function commandOf([path, body]) {
@@ -542,6 +597,7 @@ byId("length").addEventListener("input", () => {
   clearTimeout(moved);
   if (isShown() && !byId("result").hidden) moved = setTimeout(() => ask(false), PAUSE);
 });
+byId("fields").addEventListener("change", () => { if (isShown() && !byId("result").hidden) ask(false); });
 byId("edit").addEventListener("click", () => { swap(false); byId("text").focus(); });
 byId("example").addEventListener("click", example);
 byId("file").addEventListener("change", (event) => open(event.target.files[0]));
