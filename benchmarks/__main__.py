@@ -21,7 +21,10 @@ BENCHMARKS = {
     "versions": ("parity.versions", "whether two checkouts give the same bytes, and how fast"),
     "export_again": ("parity.export_again", "a model exported again from its export"),
     "code": ("code.metrics", "files, statements, long functions and more of source code"),
-    "walks": ("code.walks", "how much of tfsum/ a command, a request and a training run execute"),
+    "walks": (
+        "code.walks",
+        "how much of tfsum/ a command, a request, a training and its rows execute",
+    ),
 }
 
 

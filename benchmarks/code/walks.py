@@ -1,12 +1,14 @@
 """What a command, a request and a training run execute of tfsum/: files, lines, and how a reader
 who follows them goes through the rooms.
 
-    python -m benchmarks walks [summarize|request|train ...] [--files]
+    python -m benchmarks walks [summarize|request|train|row ...] [--files]
 
     summarize    `tfsum summarize examples/article.txt`
     request      `POST /summarize` to a server that runs already
     train        `tfsum train` with one step of tests/fixtures/tiny_corpus/extractive.toml, from
                  prepared records
+    row          the way of a batch of rows in that training: from the opening of the records to the
+                 changed weights
 
 A file counts when a function of it runs; what an import executes is not counted. Files are in the
 order in which they are first run. A return is a new file in a room that was left before.
@@ -103,13 +105,40 @@ def request() -> Walk:
         return walk.copy()
 
 
-def train() -> Walk:
-    """The walk of a training run from its records to its first step."""
+@contextlib.contextmanager
+def prepared_recipe() -> Iterator[str]:
+    """A recipe in the working folder, whose records are prepared."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         shutil.copytree(ROOT / "tests" / "fixtures" / "tiny_corpus", folder, dirs_exist_ok=True)
         run_command("prepare", "extractive.toml")
+        yield "extractive.toml"
+
+
+def train() -> Walk:
+    """The walk of a training run from its records to its first step."""
+    with prepared_recipe() as recipe, traced() as walk:
+        run_command("train", recipe, "--set", "train.steps=1")
+    return walk
+
+
+def row() -> Walk:
+    """The walk of a batch of rows from the opening of the records to the changed weights."""
+    from tfsum.tasks.bert_sum_ext.train import build_model, make_run, prepare_data
+    from tfsum.tasks.recipes import load_recipe
+
+    with prepared_recipe() as file, contextlib.redirect_stderr(io.StringIO()):
+        recipe = load_recipe(file)
+        data = prepare_data(recipe)
+        model = build_model(recipe, data)
+        run = make_run(recipe, data, model)
+        seed = recipe.train.seed
+
         with traced() as walk:
-            run_command("train", "extractive.toml", "--set", "train.steps=1")
+            batches = run.batches(0)
+            # Here too: tf.data assembles in threads of its own, which no trace function sees.
+            batches.batcher.assemble(batches.batcher.rows_of(0, seed))
+            dataset = batches.dataset(model.distribute_strategy, seed)
+            model.fit(dataset, steps_per_epoch=1, verbose=0)
     return walk
 
 
@@ -120,8 +149,8 @@ def returns(files: list[str]) -> int:
     return len(entered) - len(set(entered))
 
 
-def row(walk: Walk) -> dict[str, str]:
-    """The row of a walk, by column."""
+def counts(walk: Walk) -> dict[str, str]:
+    """The counts of a walk, by column."""
     return {
         "files": f"{len(walk)}",
         "lines": f"{sum(map(len, walk.values())):,}",
@@ -129,7 +158,7 @@ def row(walk: Walk) -> dict[str, str]:
     }
 
 
-WALKS = {"summarize": summarize, "request": request, "train": train}
+WALKS = {"summarize": summarize, "request": request, "train": train, "row": row}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,6 +168,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     walked = {name: WALKS[name]() for name in options.walks or WALKS}
-    print(results.table({name: row(walk) for name, walk in walked.items()}))
+    print(results.table({name: counts(walk) for name, walk in walked.items()}))
     for name, walk in walked.items() if options.files else ():
         print(f"\n{name}\n" + "\n".join(f"  {file}: {len(walk[file])}" for file in walk))

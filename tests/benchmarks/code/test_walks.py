@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from benchmarks.code import walks
 
 MODULE = """
@@ -37,8 +39,16 @@ def test_lines_of_functions_are_counted_in_threads_too(tmp_path, monkeypatch):
 def test_returns_to_a_room():
     files = ["cli/main.py", "cli/parser.py", "text/a.py", "cli/b.py", "errors.py", "text/c.py"]
     assert walks.returns(files) == 2
-    assert walks.row({file: {("", 1), ("", 2)} for file in files}) == {
+    assert walks.counts({file: {("", 1), ("", 2)} for file in files}) == {
         "files": "6",
         "lines": "12",
         "returns": "2",
     }
+
+
+@pytest.mark.slow  # traces a step
+def test_a_row_goes_from_its_records_to_the_weights():
+    files = walks.row()
+    assert {"data/records.py", "trainer/exact_step.py", "training/optimizer.py"} <= files.keys()
+    rooms = {file.partition("/")[0] for file in files}
+    assert not rooms & {"cli", "evaluation", "formats"} and len(files) <= 20
