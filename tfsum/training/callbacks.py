@@ -1,21 +1,30 @@
-"""The Keras callbacks of a run: the average of the weights, the progress line and the profile."""
+"""What goes along with the steps of a run: the average of the weights, the check that numbers are
+finite, signals that wait for the end of a step, the progress line and the profile."""
 
 import contextlib
+import math
 import pathlib
+import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 from tqdm import tqdm
 
+from tfsum.errors import Error
 from tfsum.terminal_size import bar_size
 from tfsum.training.log import log
 
 Logs = Mapping[str, float]
 NO_LOGS: Logs = {}
 SECONDS = 60.0  # between two lines of progress where there is no terminal
+EXPLODED = 1e6  # times the first loss
+SHOWN = 20  # examples of a batch that a message names
 
 
 class WeightAverage(keras.callbacks.Callback):
@@ -65,7 +74,6 @@ class WeightAverage(keras.callbacks.Callback):
     def applied(self) -> Iterator[None]:
         """Gives the model the averaged weights inside a `with` block, and its own after it."""
         own = [v.numpy() for v in self._weights]
-
         for weight, average in zip(self._weights, self.variables):
             weight.assign(average)
 
@@ -74,6 +82,103 @@ class WeightAverage(keras.callbacks.Callback):
         finally:
             for weight, value in zip(self._weights, own):
                 weight.assign(value)
+
+
+class DivergenceError(Error):
+    """A loss or a weight is not finite."""
+
+
+class FiniteGuard:
+    """Checks that the losses and weights of a run are finite.
+
+    Args:
+        model: Model that is trained.
+        state: State of the run, where `first_loss` is kept.
+        rows: Function from a step to the names of the examples in its batch.
+        folder: Run folder, for messages.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        state: dict[str, Any],
+        rows: Callable[[int], list[str]],
+        folder: pathlib.Path,
+    ) -> None:
+        self._model, self._state, self._rows, self._folder = model, state, rows, folder
+        self._warned = False  # of a loss that explodes
+
+    def check_loss(self, step: int, loss: float) -> None:
+        """Checks the loss of a step, and warns once of one that explodes.
+
+        Raises:
+            DivergenceError: The loss is not finite.
+        """
+        if not math.isfinite(loss):
+            raise self._diverged(step, f"the loss of step {step} is {loss}")
+
+        first = self._state.setdefault("first_loss", abs(loss))
+        if abs(loss) > EXPLODED * first > 0 and not self._warned:
+            self._warned = True
+            log(
+                f"warning: the loss of step {step} is {loss:.3g}, and the first was {first:.3g};"
+                " lower train.learning_rate, or set train.clip_norm"
+            )
+
+    def check_weights(self, step: int, weights: Iterable[tuple[str, np.ndarray]]) -> None:
+        """Checks weights before they are validated or written to a checkpoint.
+
+        Args:
+            step: Number of steps done.
+            weights: Paths and values; those that are not trained are passed over.
+
+        Raises:
+            DivergenceError: A weight is not finite.
+        """
+        trained = {weight.path for weight in self._model.trainable_variables}
+        for path, weight in weights:
+            if path in trained and not np.isfinite(weight).all():
+                raise self._diverged(
+                    step, f"{path} holds numbers that are not finite after step {step}"
+                )
+
+    def _diverged(self, step: int, what: str) -> DivergenceError:
+        rows, batch = self._rows(step), ""
+        if len(rows) > SHOWN:
+            rows = [*rows[:SHOWN], "..."]
+        if rows:
+            batch = f" Its batch: {', '.join(rows)}."
+        return DivergenceError(
+            f"{what}; training stopped.{batch} The checkpoint before it and the best model so far"
+            f" are kept in {self._folder}. Look at these examples, lower train.learning_rate or"
+            " set train.clip_norm, and run the command again"
+        )
+
+
+@contextlib.contextmanager
+def deferred_signals() -> Iterator[list[int]]:
+    """Collects SIGINT and SIGTERM in a list inside the block, so that no step is interrupted.
+
+    Python lets only the main thread handle signals: in another one the list stays empty.
+
+    Example:
+        >>> with deferred_signals() as received:
+        ...     signal.raise_signal(signal.SIGTERM)
+        >>> received == [signal.SIGTERM]
+        True
+    """
+    received: list[int] = []
+    in_main = threading.current_thread() is threading.main_thread()
+    before = {
+        number: signal.signal(number, lambda number, frame: received.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if in_main
+    }
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Progress(keras.callbacks.Callback):
@@ -86,9 +191,8 @@ class Progress(keras.callbacks.Callback):
 
     def __init__(self, total: int, done: int) -> None:
         super().__init__()
-        self._total, self._step = total, done
+        self._total, self._step, self._first = total, done, done + 1
         self._shown = 0.0  # time of the last line
-        self._first: int | None = done + 1  # until the first interval ends
         self._bar = tqdm(disable=True)
 
     def on_epoch_begin(self, epoch: int, logs: Logs = NO_LOGS) -> None:
@@ -106,38 +210,29 @@ class Progress(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: Logs = NO_LOGS) -> None:
         """Counts a step, and shows it if a line is due."""
+        trainer, now = self.model.trainer, time.monotonic()
         self._step += 1
-        self._counted += 1
-        self._tokens += float(self.model.trainer.last_tokens)
-        self._positions += float(self.model.trainer.last_positions)
-
-        shown = (
-            f"loss {float(logs['loss']):.4f}"
-            f"  rate {float(self.model.optimizer.learning_rate):.2e}  "
-        )
-        now = time.monotonic()
+        self._sums += (1.0, float(trainer.last_tokens), float(trainer.last_positions))
         if self._step == self._first:  # TensorFlow traced the graph: no measure of later steps
-            shown += f"first step after {now - self._since:.0f} s"
+            measured, left = f"first step after {now - self._since:.0f} s", ""
             self._restart()
         else:
-            shown += self._measured(max(now - self._since, 1e-9))
+            measured, left = self._measured(max(now - self._since, 1e-9))
 
+        rate = float(self.model.optimizer.learning_rate)
+        shown = f"loss {float(logs['loss']):.4f}  rate {rate:.2e}  {measured}"
         if not self._bar.disable:
             self._bar.set_postfix_str(shown, refresh=False)
             self._bar.update()
         elif self._step == self._total or now - self._shown >= SECONDS:
             self._shown = now
-            print(
-                f"step {self._step}/{self._total}  {shown}{self._time_left(now)}",
-                file=sys.stderr,
-                flush=True,
-            )
+            log(f"step {self._step}/{self._total}  {shown}{left}")
 
     def on_epoch_end(self, epoch: int, logs: Logs = NO_LOGS) -> None:
         """Removes the bar for the validation; the first time, says how much memory was used."""
         self.close()
-        if self._first is not None:
-            self._first = None
+        if self._first:
+            self._first = 0
             log(f"memory at the most: {peak_memory()}")
 
     def close(self) -> None:
@@ -145,22 +240,18 @@ class Progress(keras.callbacks.Callback):
         self._bar.close()
 
     def _restart(self) -> None:
-        self._counted, self._tokens, self._positions = 0, 0.0, 0.0
+        self._sums = np.zeros(3)  # steps, tokens, and positions with padding
         self._since, self._waited = time.monotonic(), self.model.trainer.seconds_waiting
 
-    def _time_left(self, now: float) -> str:
-        if not self._counted:
-            return ""
-        seconds = int((self._total - self._step) * (now - self._since) / self._counted)
-        return f"  {seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d} to go"
-
-    def _measured(self, seconds: float) -> str:
-        """Speed, padding and waiting since the last validation."""
-        padding = 1 - self._tokens / max(self._positions, 1.0)
+    def _measured(self, seconds: float) -> tuple[str, str]:
+        """Speed, padding and waiting since the last validation; and the time to the last step."""
+        steps, tokens, positions = self._sums
         waiting = (self.model.trainer.seconds_waiting - self._waited) / seconds
+        left = int((self._total - self._step) * seconds / steps)
         return (
-            f"{self._tokens / seconds:,.0f} tokens/s  padding {padding:.0%}  waiting for data"
-            f" {waiting:.0%}"
+            f"{tokens / seconds:,.0f} tokens/s  padding {1 - tokens / max(positions, 1.0):.0%}"
+            f"  waiting for data {waiting:.0%}",
+            f"  {left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} to go",
         )
 
 
@@ -171,12 +262,9 @@ def peak_memory() -> str:
         >>> peak_memory()  # doctest: +ELLIPSIS
         '... MB of this process'
     """
-    gpus = tf.config.list_logical_devices("GPU")
-    if gpus:
-        peak = max(
-            tf.config.experimental.get_memory_info(gpu.name.removeprefix("/device:"))["peak"]
-            for gpu in gpus
-        )
+    if gpus := tf.config.list_logical_devices("GPU"):
+        names = [gpu.name.removeprefix("/device:") for gpu in gpus]
+        peak = max(tf.config.experimental.get_memory_info(name)["peak"] for name in names)
         return f"{peak / 2**20:,.0f} MB of a GPU"
 
     try:

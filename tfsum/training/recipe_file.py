@@ -18,12 +18,10 @@ from tfsum.atomic_files import write_atomically
 from tfsum.errors import RecipeError
 from tfsum.settings import expected, follow, mistakes
 from tfsum.shipped_files import shipped_folder
-from tfsum.training.settings import Recipe
+from tfsum.training.settings import Recipe, keys_of
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe)
-FIXED = ("data", "text", "model")
-"""Sections that a run keeps from its first step to its last."""
-PLACES = {"records", "processes", "folder"}
+PLACES = {"[data] records", "[data] processes", "[train] folder"}
 """Keys that say where and how fast, not what."""
 PLAIN = ("a text", "true or false")
 """What a key expects that need not be said beside its default and meaning."""
@@ -71,11 +69,11 @@ def list_recipes() -> str:
         bert_classify_disaster_tweets  Does a tweet report a real di
     """
     recipes = shipped_recipes()
-    width = max(map(len, recipes), default=0)
+    width = max(map(len, recipes))
     # The first line of each file names the schema.
-    texts = {name: path.read_text(encoding="utf-8").split("\n") for name, path in recipes.items()}
+    titles = [path.read_text(encoding="utf-8").split("\n")[1] for path in recipes.values()]
     return "\n".join(
-        f"{name:{width}}  {lines[1].removeprefix('# ')}" for name, lines in texts.items()
+        f"{name:{width}}  {title.removeprefix('# ')}" for name, title in zip(recipes, titles)
     )
 
 
@@ -266,32 +264,24 @@ def compare_with_started_run(recipe: Recipe) -> list[str]:
         return []
 
     values, _ = read_recipe(file)
-    kind = recipe.model.kind
-    old_kind = values.get("model", {}).get("kind", kind)
-    if old_kind != kind:
-        raise _another_run(folder, "model", "kind", old_kind, kind)
+    kind, new = recipe.model.kind, keys_of(recipe.model_dump())
+    old = {"[model] kind": values.get("model", {}).get("kind", kind)}
+    if old == {"[model] kind": kind}:  # another kind has other keys
+        started = check_recipe(type(recipe), values, name=str(file))
+        old = keys_of(started.model_dump(exclude={"evaluate"}))
 
-    old = check_recipe(type(recipe), values, name=str(file)).model_dump()
-    new = recipe.model_dump()
-    for section in FIXED:
-        for name in old[section].keys() - PLACES:
-            if old[section][name] != new[section][name]:
-                raise _another_run(folder, section, name, old[section][name], new[section][name])
-    return [
-        f"[train] {name} was {_shown(value)} and is {_shown(new['train'][name])} from here on"
-        for name, value in sorted(old["train"].items())
-        if name not in PLACES and value != new["train"][name]
-    ]
-
-
-def _another_run(
-    folder: pathlib.Path, section: str, name: str, old: object, new: object
-) -> RecipeError:
-    return RecipeError(
-        f"{folder}: the run in this folder was started with [{section}] {name} = {_shown(old)},"
-        f" and the recipe now has {_shown(new)}; to start over, choose another [train] folder or"
-        " remove this one"
-    )
+    changes = []
+    for key in sorted(old.keys() - PLACES):
+        before, now = map(_shown, (old[key], new[key]))
+        if old[key] != new[key] and not key.startswith("[train]"):
+            raise RecipeError(
+                f"{folder}: the run in this folder was started with {key} = {before}, and the"
+                f" recipe now has {now}; to start over, choose another [train] folder or remove"
+                " this one"
+            )
+        if old[key] != new[key]:
+            changes.append(f"{key} was {before} and is {now} from here on")
+    return changes
 
 
 def _shown(value: object) -> str:

@@ -15,9 +15,15 @@ from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.errors import Error, Stopped
 from tfsum.models.model import Model
 from tfsum.trainer.exact_step import ExactTrainer
-from tfsum.training.callbacks import Profile, Progress, WeightAverage
+from tfsum.training.callbacks import (
+    DivergenceError,
+    FiniteGuard,
+    Profile,
+    Progress,
+    WeightAverage,
+    deferred_signals,
+)
 from tfsum.training.checkpoints import Checkpoints
-from tfsum.training.guard import DivergenceError, FiniteGuard, deferred_signals
 from tfsum.training.log import format_scores, log
 from tfsum.training.settings import RunSettings
 from tfsum.training.workers import Workers

@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from tfsum.errors import DataError, Error
 from tfsum.json_text import parse_json
+from tfsum.training.settings import keys_of
 
 LOCK = "lock"
 PATIENCE = 0.5  # seconds: `is_locked` holds a free lock for a moment
@@ -238,14 +239,7 @@ def differences(one: RunSummary, other: RunSummary) -> list[tuple[str, Any, Any]
         >>> differences(run, dataclasses.replace(run, recipe={"train": {"seed": 2}}))
         [('[train] seed', 1, 2)]
     """
-    first, second = (
-        {
-            f"[{section}] {key}": value
-            for section, table in run.recipe.items()
-            for key, value in table.items()
-        }
-        for run in (one, other)
-    )
+    first, second = keys_of(one.recipe), keys_of(other.recipe)
     return [
         (key, first.get(key), second.get(key))
         for key in sorted({*first, *second} - {"[train] folder"})

@@ -8,6 +8,7 @@ description. What a key is called in TOML is what the code reads:
 
 import importlib.util
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -309,3 +310,20 @@ class Recipe(Settings):
         """
         folders = {"data": {"records"}, "train": {"folder"}}
         return {name: keys for name, keys in self.model_dump(exclude=folders).items() if keys}
+
+
+def keys_of(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Lists the keys of a recipe by the names that messages give them.
+
+    Args:
+        recipe: Section -> key -> value.
+
+    Example:
+        >>> keys_of({"train": {"steps": 10}})
+        {'[train] steps': 10}
+    """
+    return {
+        f"[{section}] {key}": value
+        for section, table in recipe.items()
+        for key, value in table.items()
+    }

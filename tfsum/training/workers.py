@@ -1,11 +1,10 @@
 """The workers of a training: who they are, and what they tell each other besides gradients."""
 
 import contextlib
-import hashlib
 import importlib.metadata
+import itertools
 import json
 import os
-import pathlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -14,13 +13,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfsum.data.corpus_files import corpus_files
+from tfsum.data.corpus_files import corpus_digest
 from tfsum.errors import DataError, Error, RecipeError, Stopped
+from tfsum.training.settings import keys_of
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 PACKAGES = ("tfsum", "tensorflow", "keras", "numpy")
-COMPARED = 1 << 20  # bytes at both ends of a corpus, besides its size
 SUM = tf.distribute.ReduceOp.SUM
 LOST = (
     tf.errors.UnavailableError,
@@ -154,34 +153,13 @@ class Workers:
             Results in the order of the items, on all workers.
 
         Raises:
-            Error: The function raised an error on one of the workers, or the workers have different
-                numbers of items; raised on all workers.
+            Error: The function raised an error on one of the workers; raised on all workers.
         """
-        if self.count == 1:
-            return [function(item) for item in items]
-
-        mine: dict[str, Any] = {"total": 0, "results": []}
-        try:
-            for number, item in enumerate(items):
-                mine["total"] = number + 1
-                if number % self.count == self.index:
-                    mine["results"].append(function(item))
-        except Error as error:
-            mine = {"error": str(error)}
-
-        shares = self.exchange(mine)
-        for index, share in enumerate(shares):
-            if "error" in share:
-                raise Error(f"worker {index}: {share['error']}")
-        totals = [share["total"] for share in shares]
-        if len({*totals}) > 1:
-            raise Error(
-                f"the workers have {', '.join(map(str, totals))} batches to validate; expected the"
-                " same number: their records differ. Remove them on all workers and start again"
-            )
+        own = itertools.islice(items, self.index, None, self.count)
+        shares = self._together(lambda: [function(item) for item in own])
         return [
-            shares[number % self.count]["results"][number // self.count]
-            for number in range(totals[0])
+            shares[number % self.count][number // self.count]
+            for number in range(sum(map(len, shares)))
         ]
 
     def map_rows(
@@ -225,20 +203,21 @@ class Workers:
         Raises:
             Error: The work raised an error; raised on all workers.
         """
-        if self.count == 1:
-            return work()
+        return self._together(work if self.is_chief else lambda: None)[0]
 
-        answer: Any = None
-        if self.is_chief:
-            try:
-                answer = {"result": work()}
-            except Error as error:
-                self.exchange({"error": str(error)})
-                raise
-        answer = self.exchange(answer)[0]
-        if "error" in answer:
-            raise Error(f"worker 0: {answer['error']}")
-        return answer["result"]
+    def _together(self, work: Callable[[], Any]) -> list[Any]:
+        """The results of the workers' own works, on all workers, and so an error of one of them."""
+        try:
+            mine = {"result": work()}
+        except Error as error:
+            self.exchange({"error": str(error)})
+            raise
+
+        answers = self.exchange(mine)
+        for index, answer in enumerate(answers):
+            if "error" in answer:
+                raise Error(f"worker {index}: {answer['error']}")
+        return [answer["result"] for answer in answers]
 
     def take_from_chief(self, variables: Sequence[keras.Variable]) -> None:
         """Assigns the chief's values of Keras variables on all workers, bit by bit.
@@ -290,7 +269,6 @@ def check_same_training(workers: Workers, recipe: Mapping[str, Mapping[str, Any]
         for name in sorted({*first, *other})
         if first.get(name) != other.get(name)
     ]
-
     if wrong:
         raise RecipeError(
             f"the workers train different things: {'; '.join(wrong)}. Start all with the same"
@@ -300,39 +278,12 @@ def check_same_training(workers: Workers, recipe: Mapping[str, Mapping[str, Any]
 
 def _identity(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Name -> value of what must be the same on all workers."""
-    keys = {
-        f"[{section}] {name}": json.dumps(value, default=os.fspath)
-        for section, table in recipe.items()
-        for name, value in table.items()
-    }
-    values = recipe.get("data", {}).values()
-    return {
-        **{f"the version of {name}": importlib.metadata.version(name) for name in PACKAGES},
-        **keys,
-        **_corpora(value for value in values if value and isinstance(value, str | os.PathLike)),
-    }
+    found = {f"the version of {name}": importlib.metadata.version(name) for name in PACKAGES}
+    for name, value in keys_of(recipe).items():
+        found[name] = json.dumps(value, default=os.fspath)
 
-
-def _corpora(values: Iterable[str | os.PathLike]) -> dict[str, str]:
-    """Name -> what it holds, of each value that is a corpus: a file, or a folder, a pattern or a
-    list of addresses."""
-    found = {}
-    for value in values:
-        with contextlib.suppress(DataError, OSError):  # whoever reads the corpus reports them
-            files = corpus_files(os.fspath(value))
-            if files != [pathlib.Path(value)]:
-                lines = "".join(f"{file.name}: {_fingerprint(file)}\n" for file in files)
-                digest = hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()
-                found[f"the corpus {value}"] = f"{len(files)} files, {digest}"
-            elif files[0].is_file():
-                found[f"the file {value}"] = _fingerprint(files[0])
+    for value in filter(None, recipe.get("data", {}).values()):
+        # Most are no corpus; whoever reads one reports its faults.
+        with contextlib.suppress(DataError, OSError, TypeError):
+            found[f"the corpus {value}"] = f"SHA-256 {corpus_digest(value)[:16]}"
     return found
-
-
-def _fingerprint(path: pathlib.Path) -> str:
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        content = file.read(COMPARED)
-        file.seek(max(0, size - COMPARED))
-        content += file.read(COMPARED)
-    return f"{size} bytes, {hashlib.blake2b(content, digest_size=8).hexdigest()}"
