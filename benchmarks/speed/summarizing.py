@@ -30,7 +30,7 @@ from benchmarks.other_interpreter import OtherInterpreter, environment
 from benchmarks.serving.server import TFSUM, Serving
 from tfsum.inference.allowed_operations import read_graphs
 from tfsum.inference.c_session import CSession
-from tfsum.inference.compute import computed_in
+from tfsum.inference.exported_model import computed_in
 from tfsum.inference.saved_model import read_description, shipped_model
 
 SHAPES = ((1, 128), (1, 512), (8, 512))

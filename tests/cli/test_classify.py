@@ -7,8 +7,8 @@ import types
 
 import pytest
 
-from tfsum.answer_warnings import sentence_of
 from tfsum.cli.main import main
+from tfsum.request import sentence_of
 from tfsum.tasks import load as loading
 
 LABELS = ["calm", "alarm"]

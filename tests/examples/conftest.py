@@ -7,7 +7,7 @@ import pytest
 
 from tfsum.data.readers import read_corpus
 from tfsum.export.golden import TEXTS
-from tfsum.inference.eager_model import load_model
+from tfsum.inference.exported_model import EagerModel
 from tfsum.inference.saved_model import shipped_model
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
@@ -30,10 +30,6 @@ def documents(tmp_path_factory) -> list[pathlib.Path]:
 @pytest.fixture(scope="session")
 def summaries(documents) -> bytes:
     """What a program prints that writes a new line after each summary."""
-    import tensorflow as tf
-
-    serve = load_model(shipped_model(), {}).signatures["serving_default"]
-    return b"".join(
-        serve(text=tf.constant([file.read_bytes()]))["summary"].numpy()[0] + b"\n"
-        for file in documents
-    )
+    model = EagerModel(shipped_model(), {})
+    answers = [model.call("serving_default", {"text": [file.read_bytes()]}) for file in documents]
+    return b"".join(answer["summary"][0] + b"\n" for answer in answers)

@@ -8,7 +8,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.errors import ExportError
 from tfsum.inference.allowed_operations import check_operations
-from tfsum.inference.eager_model import load_model
+from tfsum.inference.exported_model import EagerModel
 from tfsum.inference.saved_model import shipped_model
 
 
@@ -53,7 +53,7 @@ def test_the_saver_of_a_model_may_use_files(tmp_path):
 def test_others_may_not(tmp_path):
     folder = saved(tmp_path / "1", write(str(tmp_path / "written")))
     with pytest.raises(ExportError, match="reads or writes files, which only the saver"):
-        load_model(folder, {"ops": "core"})
+        EagerModel(folder, {"ops": "core"})
 
 
 def test_an_object_may_not_name_the_function_of_the_saver(tmp_path):
@@ -66,7 +66,7 @@ def test_an_object_may_not_name_the_function_of_the_saver(tmp_path):
     graph.object_graph_def.nodes.add().bare_concrete_function.concrete_function_name = saves
     (folder / "saved_model.pb").write_bytes(proto.SerializeToString())
     with pytest.raises(ExportError, match=f"{saves} reads or writes files"):
-        load_model(folder, {"ops": "core"})
+        EagerModel(folder, {"ops": "core"})
 
 
 def test_an_initializer_that_reads_a_file_never_runs(tmp_path):
@@ -86,7 +86,7 @@ def test_an_initializer_that_reads_a_file_never_runs(tmp_path):
     module.table = table
     tf.saved_model.save(module, str(tmp_path / "1"), signatures=module.serve)
     with pytest.raises(ExportError, match="operations .*InitializeTableFromTextFileV2.* are not"):
-        load_model(tmp_path / "1", {"ops": "core"})
+        EagerModel(tmp_path / "1", {"ops": "core"})
 
 
 def test_a_model_of_another_exporter_may_draw_random_numbers_and_reach_no_file(tmp_path):
@@ -96,7 +96,7 @@ def test_a_model_of_another_exporter_may_draw_random_numbers_and_reach_no_file(t
         check_operations(random, "core")
     reading = saved(tmp_path / "2", lambda text: tf.strings.to_number(tf.io.read_file(text)))
     with pytest.raises(ExportError, match="operations ReadFile reach files"):
-        load_model(reading, {})
+        EagerModel(reading, {})
 
 
 @pytest.mark.parametrize("graphs", [0, 2])

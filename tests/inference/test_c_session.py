@@ -18,7 +18,7 @@ from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 from tfsum.errors import Error, ExportError
 from tfsum.inference import c_session
 from tfsum.inference.c_session import CallError, CSession
-from tfsum.inference.eager_model import EagerModel
+from tfsum.inference.exported_model import EagerModel
 from tfsum.inference.saved_model import read_description, shipped_model
 
 TEXTS = [

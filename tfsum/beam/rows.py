@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 
-from tfsum.answer_warnings import sentence_of
 from tfsum.errors import Error
 from tfsum.generation.generated import Generated
-from tfsum.request import SummaryAnswer
+from tfsum.request import SummaryAnswer, sentence_of
 from tfsum.tasks.bert_classifier.classified import Classified
 
 ROW = 256  # characters that a document adds to a batch besides its text

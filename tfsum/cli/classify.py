@@ -6,9 +6,9 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
-from tfsum.answer_warnings import sentence_of
 from tfsum.cli.options import FORMAT, Options, json_line, printable
 from tfsum.errors import DataError, Error
+from tfsum.request import sentence_of
 
 EXAMPLES = """examples:
   tfsum classify served/tweets tweets.txt

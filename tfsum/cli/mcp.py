@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 import tfsum
-from tfsum.cli.options import Options
+from tfsum.cli.options import COMPUTE, Options
 from tfsum.cli.summarize import Extractive
 from tfsum.errors import DataError, Error, needs_extra
-from tfsum.inference.compute import TYPES
 from tfsum.inputs.sources import Source, read_source
 from tfsum.request import MOST_KEYWORDS, Count, SummaryRequest
 from tfsum.settings import Checked
@@ -42,11 +41,7 @@ OPTIONS: Options = {
             "metavar": "FOLDER",
             "help": "an extractive SavedModel that tfsum exported (default: the shipped)",
         },
-        "--compute": {
-            "choices": TYPES,
-            "default": "float32",
-            "help": "type that the model computes in (default: float32)",
-        },
+        "--compute": COMPUTE,
     }
 }
 

@@ -25,6 +25,11 @@ from tfsum.settings import NOTHING, Option, Schema, mistakes
 # "at most one of" or "exactly one of", which a word may follow, exclude each other.
 Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 FORMAT = {"choices": ("text", "json"), "default": "text", "help": "default text"}
+COMPUTE = {
+    "choices": ("float32", "bfloat16", "auto"),
+    "default": "float32",
+    "help": "type that the model computes in (default: float32)",
+}
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 METAVARS = {"integer": "N", "number": "X", "string": "TEXT"}

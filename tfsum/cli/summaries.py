@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tqdm import tqdm
 
-from tfsum.answer_warnings import sentence_of
 from tfsum.atomic_files import write_atomically
 from tfsum.cli.answers import PAGE, Answer, AnswerFiles, answer_line, highlighted
 from tfsum.cli.options import printable
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import Document, Source, read_source
-from tfsum.request import SummaryAnswer
+from tfsum.request import SummaryAnswer, sentence_of
 from tfsum.terminal_size import bar_size
 
 # Documents that are in memory together, and bytes of them: enough to put those of equal length into

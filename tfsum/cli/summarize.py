@@ -14,10 +14,9 @@ from typing import Protocol
 
 import tfsum
 from tfsum.cli.answers import SUFFIXES, AnswerFiles
-from tfsum.cli.options import Options, Parser, add_options, add_settings, read_settings
+from tfsum.cli.options import COMPUTE, Options, Parser, add_options, add_settings, read_settings
 from tfsum.cli.summaries import Summarize, answer_sources
 from tfsum.errors import DataError, Error
-from tfsum.inference.compute import TYPES
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inputs.sources import Source, find_sources
 from tfsum.request import READING, Keyword, SummaryAnswer, SummaryRequest
@@ -82,11 +81,7 @@ OPTIONS: Options = {
             "metavar": "FOLDER",
             "help": "a folder of a model, or a name with --server (default: the shipped)",
         },
-        "--compute": {
-            "choices": TYPES,
-            "default": "float32",
-            "help": "type that the model computes in (default: float32)",
-        },
+        "--compute": COMPUTE,
         "--server": {
             "metavar": "URL",
             "help": "ask a server at http://, https:// or grpc:// (default: $TFSUM_SERVER, if set)",

@@ -20,7 +20,7 @@ from tfsum.export.model_card import Card, write_card
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.export.verification import verify_export
 from tfsum.formats.text_settings import piece_file, read_pieces, read_text_settings
-from tfsum.inference.eager_model import EagerModel
+from tfsum.inference.exported_model import EagerModel
 from tfsum.inference.saved_model import numbered
 from tfsum.json_text import parse_json
 from tfsum.tensorflow_messages import message

@@ -7,8 +7,7 @@ import tensorflow as tf
 from tfsum.errors import ExportError
 from tfsum.export import golden
 from tfsum.inference.allowed_operations import check_operations
-from tfsum.inference.eager_model import UNREADABLE
-from tfsum.inference.exported_model import open_model
+from tfsum.inference.exported_model import UNREADABLE, open_model
 from tfsum.inference.saved_model import read_json
 
 
@@ -91,7 +90,7 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     """
     try:
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
-    except UNREADABLE as error:
+    except (tf.errors.OpError, *UNREADABLE) as error:
         raise ExportError(
             f"{folder}/variables: cannot be read ({error}); fetch or export the model again"
         ) from None

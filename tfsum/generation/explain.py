@@ -5,11 +5,10 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from tfsum.answer_warnings import sentence_of
 from tfsum.generation.attention import Attention
 from tfsum.generation.generator import Generated, Generator
 from tfsum.html_page import escape, facts, page
-from tfsum.request import SummaryRequest
+from tfsum.request import SummaryRequest, sentence_of
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.escape import BYTE_PIECES
 

@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Mapping
 
-from tfsum.answer_warnings import AnswerWarning, warning_of
 from tfsum.inference.texts import KNOWN_ENOUGH
+from tfsum.request import AnswerWarning, warning_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Generated:
         log_probability: Log-probability of the answer; closer to 0 is more certain.
         coverage: Share of the text's non-space bytes that the model read.
         ended: False if the answer was cut at the maximum length.
-        warnings: Warnings about this answer; see `tfsum.answer_warnings.sentence_of`.
+        warnings: Warnings about this answer; see `tfsum.request.sentence_of`.
 
     Example:
         >>> print(Generated("It rained.", -0.5, 1.0, True, []))

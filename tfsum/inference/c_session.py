@@ -129,7 +129,7 @@ class CSession:
     Args:
         folder: Directory `.../NAME/VERSION`.
         description: Content of its assets.extra/tfsum.json.
-        compute: "float32" or "bfloat16", see `tfsum.inference.compute`.
+        compute: "float32" or "bfloat16".
 
     Attributes:
         signatures: Name of a signature -> the names of its inputs.

@@ -1,18 +1,28 @@
 """An exported model of any kind in Python: texts in, rows of a signature's outputs out."""
 
 import pathlib
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from numpy.typing import ArrayLike
 
-from tfsum.errors import Error
-from tfsum.inference import c_session
-from tfsum.inference.compute import computed_in
+from tfsum.errors import Error, ExportError
+from tfsum.inference.allowed_operations import check_operations
+from tfsum.inference.c_session import BROKEN, CallError, CSession, can_open
 from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.texts import Value, as_bytes, batches, filled
 from tfsum.loading import load_tensorflow
+
+# Types to compute in. In bfloat16 TensorFlow's optimizer makes the products of matrices and what
+# lies between them bfloat16; softmax, sums and normalization stay float32, and so do the weights:
+# any export can be computed in either type (`auto_mixed_precision_onednn_bfloat16`).
+COMPUTED = ("float32", "bfloat16", "auto")
+# What is raised for a file that is missing, cut or corrupt, beside TensorFlow's own errors.
+UNREADABLE = (OSError, ValueError, LookupError, RuntimeError, DecodeError)
+INSTRUCTIONS = {"avx512_bf16", "amx_bf16", "bf16"}  # of x86, and of ARM
 
 
 class OpenedModel(Protocol):
@@ -121,15 +131,112 @@ def open_model(path: pathlib.Path, description: dict, compute: str = "float32") 
         >>> model.call("serving_default", {"text": [b"It rained."]})["count"].tolist()
         [1]
     """
-    if c_session.can_open(description):
-        return c_session.CSession(path, description, compute)
+    if can_open(description):
+        return CSession(path, description, compute)
 
     if compute != "float32":
         raise Error(
             f"{path}: cannot be computed in {compute} here, since that needs TensorFlow's C library"
             " and an export with ops='core'; take 'float32'"
         )
-    load_tensorflow()
-    from tfsum.inference.eager_model import EagerModel
-
     return EagerModel(path, description)
+
+
+class EagerModel:
+    """An exported model in TensorFlow's Python: where there is no C library, and for the operations
+    of TF Text.
+
+    Args:
+        folder: Directory `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json; empty for a model of another exporter.
+
+    Attributes:
+        signatures: Name of a signature -> the names of its inputs.
+
+    Raises:
+        ExportError: A file is broken or missing, an operation is not allowed, or the model needs
+            the operations of TF Text and tensorflow-text is not installed.
+
+    Example:
+        >>> from tfsum.inference.saved_model import shipped_model
+        >>> model = EagerModel(shipped_model(), {"ops": "core"})
+        >>> model.call("serving_default", {"text": [b"It rained."]})["count"].tolist()
+        [1]
+    """
+
+    def __init__(self, folder: pathlib.Path, description: dict) -> None:
+        check_operations(folder, description.get("ops", "core") if description else None)
+        load_tensorflow()
+        import tensorflow as tf
+
+        if description.get("ops") == "text" and not sys.modules.get("tensorflow_text"):
+            raise ExportError(
+                f"{folder}: needs TF Text's operations; pip install tensorflow-text, or export with"
+                ' ops="core"'
+            )
+        try:
+            self._model = tf.saved_model.load(str(folder))
+        except (tf.errors.OpError, *UNREADABLE) as error:
+            reason = str(error).partition("\n")[0]
+            raise ExportError(f"{folder}: cannot be loaded ({reason}); {BROKEN}") from error
+        self._folder = folder
+        self.signatures = {
+            name: frozenset(function.structured_input_signature[1])
+            for name, function in self._model.signatures.items()
+        }
+
+    def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+        import tensorflow as tf
+
+        function = self._model.signatures[signature]
+        specs = function.structured_input_signature[1]
+        tensors = {k: tf.constant(v, specs[k].dtype) for k, v in inputs.items()}
+
+        try:
+            outputs = function(**tensors)
+            return {name: output.numpy() for name, output in outputs.items()}
+        except tf.errors.OpError as error:
+            raise CallError(
+                f"{self._folder}: {signature}", error.error_code, error.message
+            ) from None
+
+
+def computed_in(compute: str) -> str:
+    """The type to compute in on this machine.
+
+    Args:
+        compute: "float32", "bfloat16", or "auto": bfloat16 where the processor has instructions for
+            it.
+
+    Returns:
+        "float32" or "bfloat16".
+
+    Raises:
+        Error: Another type, or the processor has no instructions for bfloat16.
+
+    Example:
+        >>> computed_in("float32")
+        'float32'
+    """
+    if compute not in COMPUTED:
+        raise Error(f"compute is {compute!r}; expected one of {', '.join(COMPUTED)}")
+    if compute == "bfloat16" and not has_bfloat16():
+        raise Error(
+            "compute is 'bfloat16', and this processor has no instructions for it (none of"
+            f" {', '.join(sorted(INSTRUCTIONS))} in /proc/cpuinfo); take 'auto' or 'float32'"
+        )
+
+    if compute == "auto":
+        return "bfloat16" if has_bfloat16() else "float32"
+    return compute
+
+
+def has_bfloat16() -> bool:
+    """Whether the processor multiplies in bfloat16, as far as Linux tells.
+
+    Example:
+        >>> has_bfloat16() in (True, False)
+        True
+    """
+    file = pathlib.Path("/proc/cpuinfo")
+    return file.is_file() and not INSTRUCTIONS.isdisjoint(file.read_text().split())

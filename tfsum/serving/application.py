@@ -14,11 +14,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tfsum.answer_warnings import SENTENCES
 from tfsum.errors import DataError
 from tfsum.inference.saved_model import read_vocabularies
 from tfsum.inference.texts import as_bytes
 from tfsum.inputs.apart import text_apart
+from tfsum.request import SENTENCES
 from tfsum.serving.json_body import read_object
 from tfsum.serving.loopback import is_loopback, is_page_of_another_site
 from tfsum.serving.open_inference import OpenInference

@@ -15,7 +15,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfsum.errors import Error
-from tfsum.inference.compute import computed_in
+from tfsum.inference.exported_model import computed_in
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.private_names import check_private_names
 from tfsum.serving.application import Application

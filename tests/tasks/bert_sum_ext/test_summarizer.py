@@ -5,9 +5,9 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 
 import tfsum
-from tfsum.answer_warnings import sentence_of
 from tfsum.errors import Error, ExportError
 from tfsum.inference.texts import batches
+from tfsum.request import sentence_of
 from tfsum.tasks import load as loading
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tfsum.answer_warnings import AnswerWarning, warning_of
+from tfsum.request import AnswerWarning, warning_of
 
 # share of whole words; half of a summary's `KNOWN_ENOUGH`: labelled texts are short, full of names
 KNOWN_AT_ALL = 0.3
@@ -17,7 +17,7 @@ class Classified:
         probability: Probability of that label.
         probabilities: Probability of each label, by name.
         coverage: Share of the text that the model read.
-        warnings: Warnings about this answer; see `tfsum.answer_warnings.sentence_of`.
+        warnings: Warnings about this answer; see `tfsum.request.sentence_of`.
 
     Example:
         >>> print(Classified("fire", 0.9, {"fire": 0.9, "none": 0.1}, 1.0, []))

@@ -9,10 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from tfsum.answer_warnings import AnswerWarning, warning_of
 from tfsum.errors import Error
 from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes, check_texts
-from tfsum.request import DOCUMENT_SEPARATOR, INPUTS, Keyword, SummaryAnswer, SummaryRequest, Value
+from tfsum.request import (
+    DOCUMENT_SEPARATOR,
+    INPUTS,
+    AnswerWarning,
+    Keyword,
+    SummaryAnswer,
+    SummaryRequest,
+    Value,
+    warning_of,
+)
 from tfsum.text.newlines import one_line, rewrite_newlines
 
 LARGEST = (1 << 31) - 1

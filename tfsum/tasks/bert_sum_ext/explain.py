@@ -3,9 +3,8 @@
 import dataclasses
 from typing import Literal
 
-from tfsum.answer_warnings import sentence_of
 from tfsum.html_page import escape, facts, page
-from tfsum.request import Newline, SummaryAnswer, SummaryRequest
+from tfsum.request import Newline, SummaryAnswer, SummaryRequest, sentence_of
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 

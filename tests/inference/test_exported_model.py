@@ -10,9 +10,9 @@ pytest.importorskip("tensorflow")
 import tfsum
 from tfsum.cli.main import main
 from tfsum.errors import Error
-from tfsum.inference import compute
+from tfsum.inference import exported_model
 from tfsum.inference.c_session import CSession, _config
-from tfsum.inference.compute import computed_in, has_bfloat16
+from tfsum.inference.exported_model import computed_in, has_bfloat16
 from tfsum.inference.saved_model import read_description
 from tfsum.serving.server import load_servable
 
@@ -23,7 +23,7 @@ needs_bfloat16 = pytest.mark.skipif(
 
 @pytest.fixture
 def without_bfloat16(monkeypatch):
-    monkeypatch.setattr(compute, "has_bfloat16", lambda: False)
+    monkeypatch.setattr(exported_model, "has_bfloat16", lambda: False)
 
 
 def test_a_processor_without_it(without_bfloat16):
