@@ -49,6 +49,6 @@ def test_returns_to_a_room():
 @pytest.mark.slow  # traces a step
 def test_a_row_goes_from_its_records_to_the_weights():
     files = walks.row()
-    assert {"data/records.py", "trainer/exact_step.py", "training/optimizer.py"} <= files.keys()
+    assert {"data/records.py", "trainer/exact_step.py", "layers/encoder.py"} <= files.keys()
     rooms = {file.partition("/")[0] for file in files}
     assert not rooms & {"cli", "evaluation", "formats"} and len(files) <= 20
