@@ -5,7 +5,6 @@ import contextlib
 import hashlib
 import pathlib
 import platform
-from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import keras
@@ -95,10 +94,9 @@ def train_task(recipe: AnyRecipe, task: Training[AnyRecipe, Data, AnyModel]) -> 
             workers.by_chief(lambda: held.enter_context(locked(recipe.train.folder)))
             return _train(recipe, task, strategy, workers)
     except LOST as error:
-        stopped = lost_worker(error, workers.task) if workers.count > 1 else None
-        if stopped is None:
+        if workers.count == 1:
             raise
-        raise stopped from None
+        raise lost_worker(error, workers.task) or error from None
 
 
 def _train(
@@ -154,61 +152,44 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
         memory of a device: about 0.16 MB: 0.04 MB for weights, gradients, optimizer and average,
         and about 0.12 MB for the activations of a part
     """
-    model, workers, train = run.model, run.workers, recipe.train
+    model, train = run.model, recipe.train
     learned = recipe.model_dump_json(exclude=NOT_LEARNED).encode()
     versions = ", ".join(
         f"{package.__name__} {package.__version__}" for package in (tfsum, tf, keras, np)
     )
-
     strategy = STRATEGIES.get(type(model.distribute_strategy), "one")
     devices, parts = model.distribute_strategy.num_replicas_in_sync, train.micro_batches
 
-    batch = "a batch"
+    batch, first = "a batch", run.batches(0).batcher
     if budget := getattr(train, "tokens_per_batch", None):  # a user's own task may count otherwise
         batch += f" of {budget:,} tokens at the most, padding included"
-    first = run.batches(0).batcher
     batch += f" ({len(first.length) / len(first.plan()):.1f} rows on average)"
     if devices > 1:
         batch += f", shared among {devices} devices"
 
-    last, trained = (
-        run.batches(train.steps - 1).batcher,
-        [v for v in model.variables if v.trainable],
-    )
+    last = run.batches(train.steps - 1).batcher  # later batches may be larger
     counts = last.report()
     padding = counts.pop("padding")
+    # Two sets of gradients if there are parts.
+    trained = [model.trainable_variables] * min(parts, 2)
+    fixed = sum(_bytes(variable) for group in [run.variables, *trained] for variable in group)
+    activations = activation_bytes(model, last.largest(devices, parts))
     return [
         f"recipe {hashlib.blake2b(learned, digest_size=6).hexdigest()}; {versions}, Python"
         f" {platform.python_version()}",
-        f"strategy {strategy}: {workers.layout}",
+        f"strategy {strategy}: {run.workers.layout}",
         f"precision {train.precision}; {batch}, in {parts} part" + "s" * (parts > 1),
         f"one pass: {format_counts(counts)}; {padding:.1%} are padding",
-        f"parameters: {_size(model.weights):,}, of which {_size(trained):,} are trained",
-        _memory(run, trained),
-    ]
-
-
-def _memory(run: Run, trained: Sequence[keras.Variable]) -> str:
-    """Describes the memory of a device, which holds two sets of gradients if there are parts."""
-    parts = run.settings.micro_batches
-    fixed = sum(map(_bytes, run.variables)) + sum(map(_bytes, trained)) * min(parts, 2)
-    last = run.batches(run.settings.steps - 1).batcher  # later batches may be larger
-    activations = activation_bytes(
-        run.model, last.largest(run.model.distribute_strategy.num_replicas_in_sync, parts)
-    )
-    return (
+        f"parameters: {model.count_params():,}, of which"
+        f" {sum(v.shape.num_elements() for v in model.trainable_variables):,} are trained",
         f"memory of a device: about {_megabytes(fixed + activations)}: {_megabytes(fixed)} for"
         " weights, gradients, optimizer and average, and about"
-        f" {_megabytes(activations)} for the activations of a part"
-    )
+        f" {_megabytes(activations)} for the activations of a part",
+    ]
 
 
 def _megabytes(count: int) -> str:
     return f"{count / 2**20:,.{2 if count < 2**20 else 0}f} MB"
-
-
-def _size(variables: Sequence[keras.Variable]) -> int:
-    return sum(int(np.prod(v.shape)) for v in variables)
 
 
 def activation_bytes(model: Model, batch: Batch) -> int:
@@ -286,8 +267,8 @@ def _stored_in_step(model: Model, data: Batch) -> int:
 
 def _viewed(tensor: tf.Tensor) -> tf.Tensor:
     """The tensor that this one is a view of."""
-    while tensor.op.type in VIEWS and tensor.op.inputs:
-        tensor = tensor.op.inputs[0]
+    if tensor.op.type in VIEWS and tensor.op.inputs:
+        return _viewed(tensor.op.inputs[0])
     return tensor
 
 
