@@ -97,7 +97,9 @@ class Checkpoints:
                 damaged[step] = error
                 continue
             for other, reason in damaged.items():
-                _set_aside(self.folder, other)
+                for file in self.folder.glob(f"ckpt-{other}.*"):
+                    with contextlib.suppress(FileNotFoundError):  # another process has done so
+                        file.rename(file.with_name(f"damaged-{file.name}"))
                 log(
                     f"{self.folder}/ckpt-{other} is damaged ({reason}) and is now called"
                     f" damaged-ckpt-{other}; ckpt-{step} is used"
@@ -182,11 +184,9 @@ class Checkpoints:
                 for name, table in copies.items()
             }
         tf.train.Checkpoint(**variables).write(str(writing / f"ckpt-{step}"))
-        files = {}
-        for file in sorted(writing.iterdir()):
-            files[file.name] = _checksum(file)
-            to_disk(file)
+        files = {file.name: _checksum(file) for file in sorted(writing.iterdir())}
         for name in files:
+            to_disk(writing / name)
             os.replace(writing / name, self.folder / name)
         writing.rmdir()
         to_disk(self.folder)
@@ -207,15 +207,12 @@ class Checkpoints:
                     f"{FORMAT}: resume this run with the tfsum that wrote it"
                 )
             files, state = {**content["files"]}, {**content["state"]}
+            for name, checksum in files.items():
+                file = self.folder / name
+                if not file.is_file() or _checksum(file) != checksum:
+                    raise _DamagedError(f"{name} is missing or changed")
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise _DamagedError(f"its JSON file cannot be read: {error!r}") from None
-
-        for name, checksum in files.items():
-            file = self.folder / name
-            if not file.is_file():
-                raise _DamagedError(f"{name} is missing")
-            if _checksum(file) != checksum:
-                raise _DamagedError(f"{name} is changed")
 
         try:
             self._checkpoint.read(str(prefix)).assert_consumed()
@@ -224,8 +221,6 @@ class Checkpoints:
                 f"{prefix}: does not fit this recipe's model ({str(error).splitlines()[0]}); "
                 "choose another run folder, or use the recipe that started this one"
             ) from None
-        except (IndexError, OSError, tf.errors.OpError) as error:
-            raise _DamagedError(str(error).splitlines()[0]) from None
         return state
 
 
@@ -238,13 +233,6 @@ def _remove(folder: pathlib.Path, step: int) -> None:
     (folder / f"ckpt-{step}.json").unlink(missing_ok=True)
     for file in folder.glob(f"ckpt-{step}.*"):
         file.unlink(missing_ok=True)
-
-
-def _set_aside(folder: pathlib.Path, step: int) -> None:
-    """Renames a checkpoint, where another process of the run has not done so."""
-    for file in folder.glob(f"ckpt-{step}.*"):
-        with contextlib.suppress(FileNotFoundError):
-            file.rename(file.with_name(f"damaged-{file.name}"))
 
 
 def _checksum(file: pathlib.Path) -> str:
