@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 import keras
 from keras import ops
 
-from tfsum.errors import Error
 from tfsum.private_names import check_private_names
 from tfsum.tensor import Tensor
 from tfsum.training.settings import OptimizerSettings
@@ -29,14 +28,9 @@ class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
         peak: Learning rate at the end of the growth, above 0.
         warmup_steps: Number of steps of growth.
         total_steps: Step at which the rate is 0.
-
-    Raises:
-        Error: The peak is not above 0.
     """
 
     def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None) -> None:
-        if not peak > 0:
-            raise Error(f"learning_rate is {peak}; expected more than 0")
         self.peak, self.warmup_steps, self.total_steps = peak, warmup_steps, total_steps
 
     def get_config(self) -> dict:
@@ -73,12 +67,10 @@ class WarmUp(PeakSchedule):
     def __call__(self, step: Tensor) -> Tensor:
         t = ops.cast(step, "float32") + 1.0
         warmup = float(max(1, self.warmup_steps))
-        if self.total_steps is None:
-            later = ops.sqrt(warmup / t)
-        else:
-            later = ops.maximum(
-                0.0, (self.total_steps + 1.0 - t) / max(1.0, self.total_steps + 1.0 - warmup)
-            )
+        later = ops.sqrt(warmup / t)
+        if self.total_steps is not None:
+            left = (self.total_steps + 1.0 - t) / max(1.0, self.total_steps + 1.0 - warmup)
+            later = ops.maximum(0.0, left)
         return self.peak * ops.minimum(t / warmup, later)
 
 

@@ -67,9 +67,6 @@ class Run(Generic[AnyModel, AnySettings]):
             `history` (step and scores of each validation), `first_loss` and `layout`. Subclasses
             may add to it before `fit`.
 
-    Raises:
-        Error: The folder is a file.
-
     Example:
         See examples/keyword_tagging/keyword_tagging.py for a run of one's own.
 
@@ -88,10 +85,6 @@ class Run(Generic[AnyModel, AnySettings]):
         self.model, self.settings = model, settings
         self.folder = pathlib.Path(settings.folder)
         self.workers = Workers(model.distribute_strategy)
-        if self.folder.exists() and not self.folder.is_dir():
-            raise Error(
-                f"{self.folder}: is a file, expected a run folder; choose another [train] folder"
-            )
         if self.workers.is_chief:
             self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -211,9 +204,8 @@ class Run(Generic[AnyModel, AnySettings]):
         self.state.update(restored or {})
         self.workers.take_from_chief(self.variables)
 
-        done, steps = self.steps_done, self.settings.steps
-        devices = self.workers.layout
-        before = self.state.get("layout", devices)
+        done, steps, devices = self.steps_done, self.settings.steps, self.workers.layout
+        before = self.state.setdefault("layout", devices)
         if done >= steps:
             log(
                 f"{done} steps are done and {steps} were asked for, so nothing is trained; to"
