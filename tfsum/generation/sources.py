@@ -7,7 +7,6 @@ from tfsum.text.compose import Compose
 from tfsum.text.detokenizer import bytes_said
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
-from tfsum.text.repeat import row_ids
 from tfsum.text.rows import Rows
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.white_space import WHITE_SPACE
@@ -119,7 +118,7 @@ class DocumentSource(tf.Module):
         """Texts (B,) to `source`, a dict of `source_ids` and `segment_ids` (B, Ts), and as
         `RowSource.read`."""
         sentences, texts = self.splitter.split(text)["sentences"], tf.size(text)
-        pieces, owner = self.word_piece.tokenize(sentences.flat_values), row_ids(sentences)
+        pieces, owner = self.word_piece.tokenize(sentences.flat_values), Rows.of(sentences).owner
         windows = pack_windows(
             pieces,
             sentences.row_lengths(),
@@ -199,7 +198,7 @@ def share_read(
         [0.25]
     """
     size = tf.cast(tf.gather(sizes, pieces.flat_values), tf.float32)
-    rows, starts = row_ids(pieces), tf.cast(pieces.row_starts(), tf.int32)
+    rows, starts = Rows.of(pieces).owner, tf.cast(pieces.row_starts(), tf.int32)
     is_read = tf.range(tf.size(rows)) - tf.gather(starts, rows) < tf.gather(read, rows)
     owner = tf.gather(owner, rows)
     total = tf.math.unsorted_segment_sum(size, owner, texts)

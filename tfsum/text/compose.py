@@ -5,7 +5,7 @@ import unicodedata
 
 import tensorflow as tf
 
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, after, before
 
 _SHIFT = 1 << 21  # above the last code point
 
@@ -48,16 +48,17 @@ class Compose(tf.Module):
 
         def turn(codes: tf.Tensor, row: tf.Tensor, composite: tf.Tensor) -> tuple[tf.Tensor, ...]:
             has_pair = composite >= 0
-            first = has_pair & ~_moved(has_pair)  # of two pairs that share a code point, the first
+            first = has_pair & ~before(
+                has_pair, False
+            )  # of two pairs that share a code point, the first
             codes = tf.where(first, composite, codes)
-            codes, row = (tf.boolean_mask(values, ~_moved(first)) for values in (codes, row))
+            codes, row = (tf.boolean_mask(values, ~before(first, False)) for values in (codes, row))
             return codes, row, self._with_next(codes, row)
 
-        start = (codes, row, self._with_next(codes, row))
         codes, row, _ = tf.while_loop(
             lambda codes, row, composite: tf.reduce_any(composite >= 0),
             turn,
-            start,
+            (codes, row, self._with_next(codes, row)),
             shape_invariants=(tf.TensorShape([None]),) * 3,
         )
         return codes, row
@@ -82,15 +83,8 @@ class Compose(tf.Module):
 
     def _with_next(self, codes: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
         """What each code point and the next one of its text compose to (C,), -1 for nothing."""
-        after = tf.concat([codes, [0]], 0)[1:]
-        same = tf.concat([row, [-1]], 0)[1:] == row
-        key = tf.cast(codes, tf.int64) * _SHIFT + tf.cast(after, tf.int64)
-        return tf.where(same, self._composites.lookup(key), -1)
-
-
-def _moved(flags: tf.Tensor) -> tf.Tensor:
-    """The flags (C,) of the elements before."""
-    return tf.concat([[False], flags], 0)[:-1]
+        key = tf.cast(codes, tf.int64) * _SHIFT + tf.cast(after(codes, 0), tf.int64)
+        return tf.where(after(row, -1) == row, self._composites.lookup(key), -1)
 
 
 @functools.cache

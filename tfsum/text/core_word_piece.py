@@ -7,8 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.text.normalizer import equal_pages, load_code_point_map, pooled
-from tfsum.text.repeat import rows_and_places
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, rows_and_places
 
 _SPACE = 0x20
 # entries of code points that stay: as they are, or as a word of their own
@@ -85,8 +84,8 @@ class CoreWordPiece(tf.Module):
         around = (entry == _BETWEEN_SPACES) & (place != 1)
         codes = tf.where(entry < 0, tf.where(around, _SPACE, codes), changed)
 
-        lengths = Rows.of(decoded).sum(lengths)
-        normalized = tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False)
+        sizes = Rows.of(decoded).sum(lengths)
+        normalized = tf.RaggedTensor.from_row_lengths(codes, sizes, validate=False)
         return tf.strings.unicode_encode(normalized, "UTF-8")
 
     def _split(self, words: tf.Tensor) -> tf.RaggedTensor:

@@ -20,8 +20,7 @@ import tensorflow as tf
 
 from tfsum.text.compose import Compose
 from tfsum.text.normalizer import equal_pages, load_code_point_map
-from tfsum.text.repeat import place_in_run, rows_and_places
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, after, before, place_in_run, rows_and_places
 
 SPACE_MARK, JOIN_MARK = "\u2581", "\u2323"
 # Characters that BERT's cleaning turns into a plain space or drops, but that texts are made of.
@@ -118,14 +117,13 @@ class Escape(tf.Module):
         the letter after it, and a mark of its own where none follows. A text that begins with a
         letter or a space begins as if a space stood before it.
         """
-        first = tf.concat([[-1], row], 0)[:-1] != row
-        before = tf.where(first, _BLANK, tf.concat([[_BLANK], role], 0)[:-1])
-        letter_after = tf.concat([(role == _LETTER) & ~first, [False]], 0)[1:]
-        letter, blank = role == _LETTER, role == _BLANK
+        letter, blank, first = role == _LETTER, role == _BLANK, before(row, -1) != row
+        role_before = tf.where(first, _BLANK, before(role, _BLANK))
+        letter_after = after(letter & ~first, False)
 
-        opens = letter & (before != _LETTER)
+        opens = letter & (role_before != _LETTER)
         opens |= letter & (place_in_run(opens | ~letter) % self._word_length == 0)
-        lead = tf.where(opens, tf.where(before == _BLANK, _MARK, _JOIN), 0)
+        lead = tf.where(opens, tf.where(role_before == _BLANK, _MARK, _JOIN), 0)
 
         marks = tf.where(letter_after, 0, 2) + tf.where(first, 2, 0)  # a space and the mark, each
         lengths = tf.where(blank, marks, tf.where(opens, 3, 1))

@@ -21,7 +21,6 @@ import tensorflow as tf
 
 from tfsum.text.budget import Budget
 from tfsum.text.readability import ALONE, PENALTY
-from tfsum.text.repeat import row_ids
 from tfsum.text.rows import Rows
 
 SELECTIONS = ("score", "expected_rouge")  # what a recipe or an export may name
@@ -214,7 +213,7 @@ def _count(
     """Counts the n-grams of candidates, and sums their rates (of all pieces, (P, ORDERS))."""
     # (M,) the words of all candidates; pairs of neighbours stand where `inside` (M - 1,) is true
     sentences = tf.gather(pieces.values, candidates.place)
-    owner, ids = row_ids(sentences), tf.cast(sentences.flat_values, tf.int64)
+    owner, ids = Rows.of(sentences).owner, tf.cast(sentences.flat_values, tf.int64)
     counts = tf.gather(words, ids)
     owner, ids = tf.boolean_mask(owner, counts), tf.boolean_mask(ids, counts)
     inside = owner[:-1] == owner[1:]

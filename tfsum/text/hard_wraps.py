@@ -10,7 +10,7 @@ with a small letter.
 
 import tensorflow as tf
 
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, after
 
 # a line may end after each
 IDEOGRAPH = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303F}\x{FF00}-\x{FF60}]"
@@ -57,14 +57,15 @@ def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     lines = tf.strings.split(text, "\n")
     line, texts = lines.flat_values, Rows.of(lines)
     bare = tf.strings.regex_replace(line, r"^\s+|\s+$", "")
-    last = _of_next(~texts.continues(), True)
+    last = after(~texts.continues(), True)
 
-    # Most programs count characters, some the columns of a screen.
     word = tf.strings.regex_replace(bare, _FIRST_WORD, r"\1")
     shown = tf.strings.regex_replace(line, r"\s+$", "")
     shown = tf.strings.regex_replace(shown, r"\t", " " * TAB)
-    full, wrapped = _full_lines(lines, bare, last, _characters(shown), _characters(word))
-    full_columns, wrapped_columns = _full_lines(lines, bare, last, _columns(shown), _columns(word))
+    full, wrapped = _full_lines(lines, bare, last, shown, word)
+    # Most programs count characters, some the columns of a screen.
+    shown, word = (tf.strings.regex_replace(each, WIDE, "xx") for each in (shown, word))
+    full_columns, wrapped_columns = _full_lines(lines, bare, last, shown, word)
     full_columns &= texts.to_values(wrapped_columns)
     joined = tf.where(texts.to_values(wrapped), full, full_columns)
     wrapped |= wrapped_columns
@@ -75,21 +76,8 @@ def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.where(wrapped, whole, text), wrapped
 
 
-def _characters(text: tf.Tensor) -> tf.Tensor:
-    return tf.strings.length(text, "UTF8_CHAR")
-
-
-def _columns(text: tf.Tensor) -> tf.Tensor:
-    return _characters(tf.strings.regex_replace(text, WIDE, "xx"))
-
-
-def _of_next(values: tf.Tensor, after_last: int | bool) -> tf.Tensor:
-    """The value after each line (N,)."""
-    return tf.concat([values, [after_last]], 0)[1:]
-
-
 def _full_lines(
-    lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width: tf.Tensor, word: tf.Tensor
+    lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, shown: tf.Tensor, word: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Tells the lines that would be too long with the next word, and the hard-wrapped texts.
 
@@ -97,22 +85,23 @@ def _full_lines(
         lines: Lines of the texts, (B, L) string.
         bare: Lines without white space around them, (N,) string, N the lines of all texts.
         last: Whether a line is the last of its text, (N,) bool.
-        width: Width of each line with its indentation, (N,) int32.
-        word: Width of the first word of each line, (N,) int32.
+        shown: Each line with its indentation, as wide as it is shown, (N,) string.
+        word: The first word of each line, likewise, (N,) string.
 
     Returns:
         bool (N,) and bool (B,).
     """
     texts = Rows.of(lines)
     count = texts.count_of
-    next_word = _of_next(word, 0)
+    width = tf.strings.length(shown, "UTF8_CHAR")
+    next_word = after(tf.strings.length(word, "UTF8_CHAR"), 0)
 
     def matches(pattern: str) -> tf.Tensor:
         return tf.strings.regex_full_match(bare, pattern)
 
     # (N,) lines that a wrap may have ended
     begins = matches(_ITEM) | matches(_FIELD)
-    followed = ~last & (width > 0) & (next_word > 0) & ~_of_next(begins, False)
+    followed = ~last & (width > 0) & (next_word > 0) & ~after(begins, False)
     inner = followed & (width <= WIDEST) & matches(rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
     open_ended = inner & ~matches(_END)
 
@@ -121,7 +110,7 @@ def _full_lines(
     widest = _widest(tf.where(inner, width, 0), lines, lengths)
     widest_line = texts.to_values(widest)
     full = inner & (width + 1 + next_word > widest_line)
-    next_is_small = _of_next(matches(r"\p{Ll}(?s:.*)"), False)
+    next_is_small = after(matches(r"\p{Ll}(?s:.*)"), False)
     share = tf.cast(width, tf.float32) / tf.maximum(tf.cast(widest_line, tf.float32), 1.0)
 
     # (N,) lines that are evidence; (B,) texts wrapped by a program, or by hand

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfsum.text.repeat import place_in_run
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, place_in_run
 from tfsum.text.white_space import UNSPACED
 
 LONGEST = 3  # words of a phrase

@@ -3,8 +3,7 @@
 import tensorflow as tf
 
 from tfsum.errors import Error
-from tfsum.text.repeat import repeat
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, repeat
 
 
 def pack(

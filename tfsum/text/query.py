@@ -2,7 +2,6 @@
 
 import tensorflow as tf
 
-from tfsum.text.repeat import row_ids
 from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
@@ -37,7 +36,7 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
         """The rows and the pieces (M,) of those that count."""
         counts = tf.gather(words, rows.flat_values)
         ids = tf.cast(rows.flat_values, tf.int64)
-        return tf.boolean_mask(row_ids(rows), counts), tf.boolean_mask(ids, counts)
+        return tf.boolean_mask(Rows.of(rows).owner, counts), tf.boolean_mask(ids, counts)
 
     # (E,) the different pieces of each sentence, how often it has them, and its length beside the
     # mean of its text

@@ -6,7 +6,7 @@ every language whose sentences end with a mark.
 
 import tensorflow as tf
 
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, after, before
 
 # In ROUGE's F: what a sentence must bring more than another if it has a fault, or lacks one that it
 # needs; and if only the one before it is missing.
@@ -110,8 +110,8 @@ def antecedents(texts: tf.RaggedTensor, opens: tf.Tensor) -> tf.Tensor:
     # (E, 2) sentences that need the one before them, and that
     documents = Rows.of(texts)
     second = tf.where(opens & documents.continues())
-    before = tf.concat([second, second - 1], 1)
-    return tf.concat([before, _names_in_full(texts.flat_values, documents)], 0)
+    pairs = tf.concat([second, second - 1], 1)
+    return tf.concat([pairs, _names_in_full(texts.flat_values, documents)], 0)
 
 
 def _names_in_full(sentences: tf.Tensor, documents: Rows) -> tf.Tensor:
@@ -141,8 +141,8 @@ def _parts_of_names(words: tf.Tensor, sentences: Rows) -> tuple[tf.Tensor, tf.Te
     is_name = tf.strings.regex_full_match(words, _NAME)
     is_name &= ~tf.strings.regex_full_match(words, _NO_NAME)
     may_go_on = is_name & ~tf.strings.regex_full_match(words, _STOPS)
-    later = is_name & sentences.continues() & tf.concat([[False], may_go_on], 0)[:-1]
-    return tf.concat([later, [False]], 0)[1:], later, is_name
+    later = is_name & sentences.continues() & before(may_go_on, False)
+    return after(later, False), later, is_name
 
 
 def without_dateline(sentences: tf.Tensor) -> tf.Tensor:

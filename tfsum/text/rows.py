@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfsum.text.repeat import row_ids
-
 
 class Rows(NamedTuple):
     """The row of each of N values; the values of a row need not lie side by side.
@@ -31,7 +29,10 @@ class Rows(NamedTuple):
             >>> Rows.of(tf.ragged.constant([[7, 8], [], [9]])).owner.numpy().tolist()
             [0, 0, 2]
         """
-        return cls(row_ids(ragged), ragged.nrows(tf.int64))
+        # not `value_rowids`, which makes the mask that `repeat` avoids
+        splits = tf.cast(ragged.row_splits, tf.int64)
+        owner = tf.searchsorted(splits[1:], tf.range(splits[-1]), "right", tf.int64)
+        return cls(owner, ragged.nrows(tf.int64))
 
     @classmethod
     def of_equal(cls, keys: tf.Tensor) -> tuple[tf.Tensor, "Rows"]:
@@ -152,8 +153,7 @@ class Rows(NamedTuple):
             >>> Rows(tf.constant([0, 0, 1]), 2).continues().numpy().tolist()
             [False, True, False]
         """
-        before = tf.concat([self.owner[:1] - 1, self.owner], 0)[:-1]
-        return self.owner == before
+        return self.owner == before(self.owner, -1)
 
     def sums_before(self, values: tf.Tensor) -> tf.Tensor:
         """The sum of the values before each in its row: (N,) -> (N,).
@@ -166,5 +166,82 @@ class Rows(NamedTuple):
             >>> rows.sums_before(tf.constant([5, 6, 7])).numpy().tolist()
             [0, 5, 0]
         """
-        before = tf.cumsum(values, exclusive=True)
-        return before + self.to_values(self.max(-before))  # the least is that of the row's first
+        sums = tf.cumsum(values, exclusive=True)
+        return sums + self.to_values(self.max(-sums))  # the least is that of the row's first
+
+
+def repeat(values: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
+    """Repeats values, as `tf.repeat`, in memory that grows with the result.
+
+    `tf.repeat` makes a mask of (values, largest count) first: one document of a million characters
+    beside 100,000 short ones would ask for 100 GB.
+
+    Args:
+        values: Values, (N, ...).
+        counts: Number of times that each is repeated, (N,) integers.
+
+    Returns:
+        (sum of counts, ...) of the type of `values`.
+
+    Example:
+        >>> repeat(tf.constant([7, 8]), tf.constant([2, 1])).numpy().tolist()
+        [7, 7, 8]
+    """
+    ends = tf.cumsum(counts)
+    return tf.gather(values, tf.searchsorted(ends, tf.range(tf.reduce_sum(counts)), side="right"))
+
+
+def rows_and_places(counts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Row, and place in the row, of each value of ragged rows.
+
+    Args:
+        counts: Values of each row, (N,) integers that sum to M.
+
+    Returns:
+        (M,) each, of the type of `counts`.
+
+    Example:
+        >>> [array.numpy().tolist() for array in rows_and_places(tf.constant([2, 0, 1]))]
+        [[0, 0, 2], [0, 1, 0]]
+    """
+    rows = repeat(tf.range(tf.size(counts, counts.dtype)), counts)
+    starts = tf.cumsum(counts, exclusive=True)
+    return rows, tf.range(tf.size(rows, counts.dtype)) - tf.gather(starts, rows)
+
+
+def place_in_run(begins: tf.Tensor) -> tf.Tensor:
+    """How far each value is from the one that begins its run.
+
+    Args:
+        begins: Whether a value begins a run, bool (N,); the first one always does.
+
+    Returns:
+        int32 (N,).
+
+    Example:
+        >>> place_in_run(tf.constant([True, False, False, True])).numpy().tolist()
+        [0, 1, 2, 0]
+    """
+    place = tf.range(tf.size(begins))
+    starts = tf.concat([[0], tf.boolean_mask(place, begins)], 0)
+    return place - tf.gather(starts, tf.cumsum(tf.cast(begins, tf.int32)))
+
+
+def before(values: tf.Tensor, first: int | bool) -> tf.Tensor:
+    """The value before each (N,); `first` for the first one.
+
+    Example:
+        >>> before(tf.constant([7, 8, 9]), 0).numpy().tolist()
+        [0, 7, 8]
+    """
+    return tf.concat([[first], values], 0)[:-1]
+
+
+def after(values: tf.Tensor, last: int | bool) -> tf.Tensor:
+    """The value after each (N,); `last` for the last one.
+
+    Example:
+        >>> after(tf.constant([7, 8, 9]), 0).numpy().tolist()
+        [8, 9, 0]
+    """
+    return tf.concat([values, [last]], 0)[1:]

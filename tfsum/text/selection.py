@@ -16,7 +16,6 @@ from tfsum.errors import Error
 from tfsum.text.budget import Budget, with_room_for_one
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
-from tfsum.text.repeat import row_ids
 from tfsum.text.rows import Rows
 from tfsum.text.white_space import WHITE_SPACE
 
@@ -307,7 +306,7 @@ def _trigrams(
     sentences = tf.gather(texts.values, first + tf.gather_nd(candidates, cells))
 
     words = tf.strings.split(tf.strings.regex_replace(sentences, WHITE_SPACE, " "))
-    sentence = row_ids(words)
+    sentence = Rows.of(words).owner
     # tf.strings.ngrams is an operation that not every host has
     place = tf.reshape(tf.where(sentence[:-2] == sentence[2:]), [-1])
     trigrams = tf.strings.join([tf.gather(words.flat_values, place + i) for i in range(3)], " ")

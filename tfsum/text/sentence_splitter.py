@@ -12,8 +12,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.text.hard_wraps import join_hard_wraps
-from tfsum.text.repeat import repeat
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, repeat
 from tfsum.text.splitting_rules import BEGIN, MAYBE, SPACE, Rule, load_patterns, load_rules
 
 # replaces the mark bytes that the text itself holds, while boundaries are looked for

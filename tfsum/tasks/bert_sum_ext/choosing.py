@@ -12,8 +12,7 @@ from tfsum.text.keywords import Words, keywords, words_of
 from tfsum.text.known_words import KnownWords
 from tfsum.text.query import relevance
 from tfsum.text.readability import without_dateline
-from tfsum.text.repeat import repeat
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, repeat
 from tfsum.text.selection import select_sentences
 from tfsum.text.word_piece import WordPiece
 

@@ -16,8 +16,7 @@ from tfsum.models import BertSumExt
 from tfsum.request import DOCUMENT_SEPARATOR
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
-from tfsum.text.repeat import repeat, rows_and_places
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, repeat, rows_and_places
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.splitting_rules import SPACE
 from tfsum.text.word_piece import WordPiece

@@ -1,11 +1,11 @@
-"""Repeating in memory that grows with the result alone."""
+"""Rows and repeating in memory that grows with the result alone."""
 
 import numpy as np
 import pytest
 
 tf = pytest.importorskip("tensorflow")
 
-from tfsum.text.repeat import repeat, row_ids
+from tfsum.text.rows import Rows, repeat
 
 
 @pytest.mark.parametrize("counts", [[], [0], [3], [0, 2, 0, 0, 1, 4, 0]])
@@ -16,7 +16,9 @@ def test_the_same_as_numpy(counts):
     ragged = tf.RaggedTensor.from_row_lengths(
         tf.zeros([sum(counts)]), tf.constant(counts, tf.int64)
     )
-    assert row_ids(ragged).numpy().tolist() == np.repeat(np.arange(len(counts)), counts).tolist()
+    assert (
+        Rows.of(ragged).owner.numpy().tolist() == np.repeat(np.arange(len(counts)), counts).tolist()
+    )
 
 
 def test_one_long_row_among_many_short_ones():
