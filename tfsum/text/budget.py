@@ -36,6 +36,25 @@ class Budget(NamedTuple):
         number, texts = sentences.row_splits[-1], sentences.nrows(tf.int64)
         return cls(tf.zeros([number, 2], tf.int32), tf.zeros([texts, 2], tf.int32))
 
+    def holds(self, chosen: tf.Tensor, documents: Rows) -> tf.Tensor:
+        """Tells for which sentences there is room beside those that are chosen.
+
+        Args:
+            chosen: Bool (N,).
+            documents: Document of each sentence; there are B.
+
+        Returns:
+            bool (N,).
+
+        Example:
+            >>> budget = Budget(tf.constant([[3, 9], [1, 4], [2, 5]]), tf.constant([[4, 90]]))
+            >>> documents = Rows(tf.constant([0, 0, 0]), 1)
+            >>> budget.holds(tf.constant([True, False, False]), documents).numpy().tolist()
+            [False, True, False]
+        """
+        taken = documents.sum(tf.where(chosen[:, tf.newaxis], self.costs, 0))
+        return tf.reduce_all(self.costs <= documents.to_values(self.limits - taken), 1)
+
 
 def budget_of(
     texts: tf.RaggedTensor, words: tf.Tensor, characters: tf.Tensor, share: tf.Tensor
@@ -88,8 +107,8 @@ def with_room_for_one(
         The budget, and the sentences that may be chosen now: where no other has room, the shortest.
     """
     rows = Rows.of(texts)
-    fits = present & tf.reduce_all(budget.costs <= rows.to_values(budget.limits), 1)
-    has_room = rows.any(fits)
+    fits = tf.reduce_all(budget.costs <= rows.to_values(budget.limits), 1)
+    has_room = rows.any(present & fits)
 
     # (N,) whether a sentence is the first of the shortest of its text
     in_words, length = tf.unstack(tf.cast(budget.costs, tf.int64), axis=1)

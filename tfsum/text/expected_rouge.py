@@ -61,19 +61,9 @@ class _Grams(NamedTuple):
         """Counts of the n-grams (U,), those of each candidate weighted (K,)."""
         return self.grams.sum(self.count * tf.gather(weight, self.candidate))
 
-
-class _Summaries(NamedTuple):
-    """The summaries so far."""
-
-    rank: tf.Tensor  # (K,) float32, 0 for candidates that are not chosen
-    counts: tf.Tensor  # (U,) float32, how often each n-gram occurs in its document's summary
-
-
-class _Best(NamedTuple):
-    """The best summaries of the numbers of sentences that were tried."""
-
-    rank: tf.Tensor  # (K,) float32, as above
-    rouge: tf.Tensor  # (B,) float32, expected of them
+    def of_chosen(self, ranks: tf.Tensor) -> tf.Tensor:
+        """Counts of the n-grams (U,) of the candidates with a rank (K,)."""
+        return self.counts(tf.cast(ranks > 0.0, tf.float32))
 
 
 def is_word(vocabulary: list[str]) -> np.ndarray:
@@ -166,21 +156,24 @@ def expected_rouge_ranks(
     grams = _count(candidates, pieces, words, rates)
     search = _Search(candidates, grams, share, limit, flaws, needs, room)
 
-    def choose(number: tf.Tensor, before: _Best) -> tuple[tf.Tensor, _Best]:
+    def choose(
+        number: tf.Tensor, best: tf.Tensor, rouge: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Chooses so many sentences where the number is automatic, and keeps what is better."""
-        new = search.summaries(tf.where(automatic, tf.minimum(number, limit), most))
-        is_better = new.rouge > before.rouge
-        rank = tf.where(documents.to_values(is_better), new.rank, before.rank)
-        return number + 1, _Best(rank, tf.where(is_better, new.rouge, before.rouge))
+        ranks, new = search.summaries(tf.where(automatic, tf.minimum(number, limit), most))
+        best = tf.where(documents.to_values(new > rouge), ranks, best)
+        return number + 1, best, tf.maximum(new, rouge)
 
     # once, if no number is automatic
     first = tf.where(tf.reduce_any(automatic), FEWEST, MOST)
-    nothing = _Best(tf.zeros_like(share), tf.fill(tf.shape(most), -float("inf")))
-    _, best = tf.while_loop(
-        lambda number, _: number <= MOST, choose, (first, nothing), parallel_iterations=1
+    _, best, _ = tf.while_loop(
+        lambda number, *_: number <= MOST,
+        choose,
+        (first, tf.zeros_like(share), tf.fill(tf.shape(most), -float("inf"))),
+        parallel_iterations=1,
     )
     cells = tf.stack([documents.owner, candidates.sentence], 1)
-    ranked = tf.scatter_nd(cells, best.rank, tf.shape(p, tf.int64))
+    ranked = tf.scatter_nd(cells, best, tf.shape(p, tf.int64))
     return tf.where(ranked > 0.0, 1.0 + ranked, p)
 
 
@@ -285,66 +278,63 @@ class _Search:
         # (E,) that number for each entry, (K, ORDERS) the size of each candidate
         self._wanted, self._size = grams.grams.to_values(expected), grams.of_candidates(grams.count)
 
-    def summaries(self, most: tf.Tensor) -> _Best:
-        """Chooses `most` (B,) candidates of each document."""
+    def summaries(self, most: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Chooses `most` (B,) candidates of each document.
+
+        Returns:
+            The ranks of the candidates (K,), 0 for those that are not chosen, and the expected
+            ROUGE (B,).
+        """
         # Each place is filled, and then again beside the others, which may make room for more.
         longest = tf.reduce_max(tf.concat([most, [1]], 0))
-        nothing = _Summaries(
-            tf.zeros_like(self._candidates.probability), tf.zeros_like(self._expected)
-        )
-        *_, chosen = tf.while_loop(
+        *_, ranks = tf.while_loop(
             lambda step, grown, grows, _: (step < 2 * grown) | grows,
             functools.partial(self._fill, most),
-            [0, longest, False, nothing],
+            (0, longest, False, tf.zeros_like(self._candidates.probability)),
             parallel_iterations=1,
         )
-        overlap = self._grams.of_documents(tf.minimum(chosen.counts, self._expected))
-        sizes = self._grams.of_documents(chosen.counts) + self._expected_size
-        return _Best(chosen.rank, tf.reduce_mean(_f_measure(overlap, sizes), 1))
+        overlap, sizes = self._overlap_and_sizes(self._grams.of_chosen(ranks))
+        return ranks, tf.reduce_mean(_f_measure(overlap, sizes), 1)
 
     def _fill(
-        self,
-        most: tf.Tensor,
-        step: tf.Tensor,
-        grown: tf.Tensor,
-        grows: tf.Tensor,
-        now: _Summaries,
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, _Summaries]:
+        self, most: tf.Tensor, step: tf.Tensor, grown: tf.Tensor, grows: tf.Tensor, ranks: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
         """Puts the best candidate of each document at one place of its summary: the first free
         one, or, from step `grown` to twice that, the place of a sentence that goes."""
-        count = self._documents.sum(tf.cast(now.rank > 0.0, tf.int32))
+        count = self._documents.sum(tf.cast(ranks > 0.0, tf.int32))
         again = (step >= grown) & (step < 2 * grown)
         place = tf.where(again, step - grown, count)
         rank = self._documents.to_values(tf.cast(self._limit - place, tf.float32))
         is_open = self._documents.to_values((place < most) & (~again | (place < count)))
-        goes = is_open & (now.rank == rank)
-        chosen = tf.where(goes, 0.0, now.rank)
-        counts = now.counts - self._grams.counts(tf.cast(goes, tf.float32))
+        chosen = tf.where(is_open & (ranks == rank), 0.0, ranks)
 
         # The first of equals is the better by score. A sentence without a word would cost nothing:
         # it comes after all that have one.
-        value = tf.reduce_mean(self._rouge_with_each(counts), 1) - self._penalties(chosen)
+        value = tf.reduce_mean(self._rouge_with_each(chosen), 1) - self._penalties(chosen)
         value = tf.where(self._size[:, 0] > 0.0, value, -1.0)
-        free = is_open & (chosen == 0.0) & self._room(chosen)
+        free = is_open & (chosen == 0.0) & self._budget.holds(chosen > 0.0, self._documents)
         is_new = free & self._documents.is_best(tf.where(free, value, -2.0))
 
-        counts += self._grams.counts(tf.cast(is_new, tf.float32))
         grows = tf.reduce_any(is_new)
         full = (step < grown) & ~grows  # nothing has room any more: the places are filled again
         return (
             tf.where(full, step, step + 1),
             tf.where(full, step, grown),
             grows,
-            _Summaries(tf.where(is_new, rank, chosen), counts),
+            tf.where(is_new, rank, chosen),
         )
 
-    def _rouge_with_each(self, counts: tf.Tensor) -> tf.Tensor:
-        """ROUGE's F (K, ORDERS) of each summary, with n-grams (U,), and one candidate more."""
-        grams = self._grams
+    def _overlap_and_sizes(self, counts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """What summaries with n-grams (U,) share with the reference, and the sizes of both."""
+        overlap = self._grams.of_documents(tf.minimum(counts, self._expected))
+        return overlap, self._grams.of_documents(counts) + self._expected_size
+
+    def _rouge_with_each(self, chosen: tf.Tensor) -> tf.Tensor:
+        """ROUGE's F (K, ORDERS) of those with a rank (K,) and one candidate more."""
+        grams, counts = self._grams, self._grams.of_chosen(chosen)
         before = grams.grams.to_values(counts)
         gain = tf.minimum(before + grams.count, self._wanted) - tf.minimum(before, self._wanted)
-        overlap = grams.of_documents(tf.minimum(counts, self._expected))
-        sizes = grams.of_documents(counts) + self._expected_size
+        overlap, sizes = self._overlap_and_sizes(counts)
         return _f_measure(
             self._documents.to_values(overlap) + grams.of_candidates(gain),
             self._documents.to_values(sizes) + self._size,
@@ -364,12 +354,6 @@ class _Search:
         before = tf.gather(missing, tf.maximum(place - 1, 0))
         alone = tf.where(self._candidates.sentence > 0, before, 0.0)
         return PENALTY * faults + ALONE * alone
-
-    def _room(self, chosen: tf.Tensor) -> tf.Tensor:
-        """Which candidates (K,) have room beside those with a rank (K,)."""
-        costs, limits = self._budget
-        taken = self._documents.sum(tf.where((chosen > 0.0)[:, tf.newaxis], costs, 0))
-        return tf.reduce_all(costs <= self._documents.to_values(limits - taken), 1)
 
 
 def _f_measure(overlap: tf.Tensor, sizes: tf.Tensor) -> tf.Tensor:

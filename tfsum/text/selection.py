@@ -2,25 +2,19 @@
 
 The rule is the extractive test of BertSum/PreSumm (`Trainer.test`): walk the sentences from the
 highest score down, skip one that shares a word trigram with a sentence already chosen, stop when
-enough are chosen. The walk looks at `BLOCK` candidates at once, so that a document of 100,000
-sentences is not taken apart to choose three of it. Headings, labels, mail headers and quotes are no
-candidates.
+enough are chosen. Headings, labels, mail headers and quotes are no candidates.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from tfsum.errors import Error
 from tfsum.text.budget import Budget, with_room_for_one
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
 from tfsum.text.rows import Rows
 from tfsum.text.white_space import WHITE_SPACE
 
-# candidates of each document looked at together: more than most documents have sentences
-BLOCK = 64
+LOWEST = tf.float32.min  # the worth of a sentence whose score is no number
 # share of a text's sentences that end with a mark, from which one without is taken for a heading
 PUNCTUATED = 0.5
 _END = r"(?s:.*)(?:[.!?…‽。！？｡．।؟。][\"'”’»)\]」』}]*|[.!?…]\s*\[[0-9, ]+\])"
@@ -93,15 +87,16 @@ def select_sentences(
         >>> indices.numpy().tolist(), count.numpy().tolist()
         ([[0, 2], [0, -1]], [2, 1])
     """
-    ranks = scores.to_tensor(0.0)
-    width = tf.shape(ranks)[1]
     may_be = may_be_chosen(texts)
     if enough is not None:
         may_be &= enough
     budget, may_be = with_room_for_one(budget or Budget.free(texts), texts, may_be)
-    candidates = texts.with_flat_values(may_be).to_tensor(False)
-    candidates = tf.pad(candidates, [[0, 0], [0, width]])[:, :width]
-    present = tf.sequence_mask(scores.row_lengths(), width) & candidates
+
+    # (B, S)
+    present = texts.with_flat_values(may_be).to_tensor(False)
+    width = tf.shape(present)[1]
+    ranks = scores.to_tensor(0.0, shape=tf.stack([-1, width]))
+    present &= tf.sequence_mask(scores.row_lengths(), width)
 
     if pieces is not None:
         found = faults(texts.flat_values)
@@ -155,16 +150,6 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
     return chosen | ~rows.to_values(rows.any(chosen))
 
 
-class _Walk(NamedTuple):
-    """How far the walk through the sentences of each text has come."""
-
-    begin: tf.Tensor  # (B,) int32, the next candidate
-    chosen: tf.Tensor  # (B, N) int32, the largest number where none is
-    count: tf.Tensor  # (B,) int32
-    trigrams: tf.Tensor  # (G,) int64, those of the chosen sentences of all texts
-    left: tf.Tensor  # (B, 2) int32, what is left of the budget
-
-
 def select(
     scores: tf.Tensor,
     present: tf.Tensor,
@@ -177,9 +162,9 @@ def select(
     """Chooses sentences by score (ties to the earlier one; NaN counts as the lowest score).
 
     Args:
-        scores: Scores of the sentences, (B, S) float, higher is better.
+        scores: Scores of the sentences, (B, S) float32, higher is better.
         present: Sentences that may be chosen, (B, S) bool.
-        texts: Sentences, (B, S) ragged strings, whose words are separated by white space.
+        texts: Sentences, (B, at most S) ragged strings, whose words are separated by white space.
         most: Sentences to choose at most, (B,) int32; above `limit` counts as `limit`.
         block_trigrams: Whether to skip a candidate that shares a word trigram with a chosen
             sentence, (B,) bool. A sentence under three words never does; `The` and `the` are two
@@ -192,9 +177,6 @@ def select(
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count
         (B,) int32.
 
-    Raises:
-        Error: `limit` is below 1.
-
     Example:
         >>> texts = tf.ragged.constant([["It rained.", "It snowed.", "It froze."]])
         >>> indices, count = select(
@@ -203,126 +185,55 @@ def select(
         >>> indices.numpy().tolist(), count.numpy().tolist()
         ([[1, 2, -1]], [2])
     """
-    if isinstance(limit, int) and limit < 1:
-        raise Error(f"select: limit is {limit}; expected at least 1, the width of the result.")
-    scores = tf.convert_to_tensor(scores, tf.float32)
-    present = tf.convert_to_tensor(present, tf.bool)
-    most = tf.clip_by_value(tf.cast(most, tf.int32), 0, limit)
-    block_trigrams = tf.convert_to_tensor(block_trigrams)
+    # (N,) for all sentences: the place in the text, the worth, and whether one may be chosen
+    documents = Rows.of(texts)
+    place = documents.places() - documents.to_values(texts.row_starts())
+    cells = tf.stack([documents.owner, place], 1)
+    score, free = tf.gather_nd(scores, cells), tf.gather_nd(present, cells)
+    worth = tf.where(tf.math.is_nan(score), LOWEST, tf.maximum(score, LOWEST))
 
-    costs_of_all, limits = budget or Budget.free(texts)
-
-    # (B, S + BLOCK) the sentences from the best down; those that are none come last
-    order = tf.pad(_best_first(scores, present), [[0, 0], [0, BLOCK]])
-    real = tf.pad(tf.gather(present, order[:, :-BLOCK], batch_dims=1), [[0, 0], [0, BLOCK]])
-
-    def unfinished(walk: _Walk) -> tf.Tensor:
-        return tf.reduce_any((walk.count < most) & tf.gather(real, walk.begin, batch_dims=1))
-
-    def choose(walk: _Walk) -> tuple[_Walk]:
-        """Every row that can takes the best candidate of its next ones that shares no trigram."""
-        # (B, BLOCK)
-        columns = walk.begin[:, tf.newaxis] + tf.range(BLOCK)
-        candidates = tf.gather(order, columns, batch_dims=1)
-        free = tf.gather(real, columns, batch_dims=1) & (walk.count < most)[:, tf.newaxis]
-        costs = _of_sentences(costs_of_all, texts, candidates)
-        free &= tf.reduce_all(costs <= walk.left[:, tf.newaxis], 2)
-        trigram, cell = _trigrams(texts, candidates, free & block_trigrams[:, tf.newaxis])
-        free &= ~_with_trigrams(walk.trigrams, trigram, cell, free)
-        walk = _take(walk, free, candidates, costs, trigram, cell)
-        return (walk._replace(begin=tf.minimum(walk.begin, tf.shape(scores)[1])),)
-
-    # until every row is full or has no more candidates
-    none = tf.zeros_like(most)
-    start = _Walk(
-        none,
-        tf.fill([tf.size(none), limit], tf.int32.max),
-        none,
-        tf.zeros([0], tf.int64),
-        limits,
+    # a sentence takes one of `most` as it takes words and characters
+    costs, limits = budget or Budget.free(texts)
+    room = Budget(
+        tf.pad(costs, [[0, 0], [1, 0]], constant_values=1),
+        tf.concat([tf.minimum(most, limit)[:, tf.newaxis], limits], 1),
     )
-    shapes = _Walk(*(part.shape for part in start))._replace(trigrams=tf.TensorShape([None]))
-    (walk,) = tf.while_loop(unfinished, choose, (start,), (shapes,), parallel_iterations=1)
-    chosen = tf.sort(walk.chosen, axis=1)
-    return tf.where(chosen == tf.int32.max, -1, chosen), walk.count
+    of_sentences, equal = _trigrams(texts, free & documents.to_values(block_trigrams))
+
+    def take(free: tf.Tensor, chosen: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Takes the best free sentence (N,) of each text that has room for it; those that repeat a
+        trigram of it are free no more."""
+        free &= room.holds(chosen, documents)
+        new = free & documents.is_best(tf.where(free, worth, -float("inf")))
+        is_said = equal.any(of_sentences.to_values(new))
+        repeats = of_sentences.any(equal.to_values(is_said))
+        return free & ~new & ~repeats, chosen | new
+
+    _, chosen = tf.while_loop(
+        lambda free, _: tf.reduce_any(free),
+        take,
+        (free, tf.zeros_like(free)),
+        parallel_iterations=1,
+    )
+    rows = Rows(tf.boolean_mask(documents.owner, chosen), documents.count)
+    indices = rows.ragged(tf.cast(tf.boolean_mask(place, chosen), tf.int32))
+    count = documents.sum(tf.cast(chosen, tf.int32))
+    return indices.to_tensor(-1, shape=tf.stack([-1, limit])), count
 
 
-def _take(
-    walk: _Walk,
-    free: tf.Tensor,
-    candidates: tf.Tensor,
-    costs: tf.Tensor,
-    trigram: tf.Tensor,
-    cell: tf.Tensor,
-) -> _Walk:
-    """Takes the first free one of the candidates (B, BLOCK) of each row, whose `trigram` (G,)
-    stand in `cell` (G, 2)."""
-    # (B,) its column, written at the row's next place (B, N)
-    column = tf.argmax(free, axis=1, output_type=tf.int32)
-    takes = tf.reduce_any(free, axis=1)
-    limit = tf.shape(walk.chosen)[1]
-    place = tf.where(takes, walk.count, -1)[:, tf.newaxis] == tf.range(limit)
-    index = tf.gather(candidates, column, batch_dims=1)
-    chosen = tf.where(place, index[:, tf.newaxis], walk.chosen)
-
-    is_new = tf.gather(tf.where(takes, column, -1), cell[:, 0]) == cell[:, 1]
-    trigrams = tf.concat([walk.trigrams, tf.boolean_mask(trigram, is_new)], 0)
-    cost = tf.where(takes[:, tf.newaxis], tf.gather(costs, column, batch_dims=1), 0)
-    begin = walk.begin + tf.where(takes, column + 1, BLOCK)
-    count = walk.count + tf.cast(takes, tf.int32)
-    return _Walk(begin, chosen, count, trigrams, walk.left - cost)
-
-
-def _best_first(scores: tf.Tensor, present: tf.Tensor) -> tf.Tensor:
-    """(B, S) int32: the sentences from the best down, those that are none last."""
-    lowest = scores.dtype.min
-    real = tf.where(tf.math.is_nan(scores), lowest, tf.maximum(scores, lowest))
-    key = tf.where(present, real, -float("inf"))
-    # top_k puts the earlier of two equals first
-    return tf.math.top_k(key, k=tf.shape(scores)[1], sorted=True).indices
-
-
-def _of_sentences(values: tf.Tensor, texts: tf.RaggedTensor, candidates: tf.Tensor) -> tf.Tensor:
-    """The values (N, 2), of all sentences, of the candidates (B, C); 0 for those that are none."""
-    lengths = tf.cast(texts.row_lengths(), tf.int32)[:, tf.newaxis]
-    first = tf.cast(texts.row_starts(), tf.int32)[:, tf.newaxis]
-    none = tf.shape(values)[0]
-    index = tf.where(candidates < lengths, first + candidates, none)
-    return tf.gather(tf.pad(values, [[0, 1], [0, 0]]), index)
-
-
-def _trigrams(
-    texts: tf.RaggedTensor, candidates: tf.Tensor, read: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """The word trigrams of those candidates (B, C) for which `read` (B, C) is true.
-
-    Returns:
-        A hash of each trigram and its document, (G,) int64, and its cell in `candidates`, (G, 2).
-    """
-    # scores may be padded beyond the sentences
-    inside = candidates < tf.cast(texts.row_lengths(), tf.int32)[:, tf.newaxis]
-    cells = tf.cast(tf.where(read & inside), tf.int32)
-    first = tf.gather(tf.cast(texts.row_splits, tf.int32), cells[:, 0])
-    sentences = tf.gather(texts.values, first + tf.gather_nd(candidates, cells))
-
+def _trigrams(texts: tf.RaggedTensor, read: tf.Tensor) -> tuple[Rows, Rows]:
+    """The word trigrams (G,) of the sentences (N,) that are read: the sentence of each, and equal
+    ones of a text."""
+    sentences = tf.where(read, texts.flat_values, "")
     words = tf.strings.split(tf.strings.regex_replace(sentences, WHITE_SPACE, " "))
-    sentence = Rows.of(words).owner
+    of_words = Rows.of(words)
     # tf.strings.ngrams is an operation that not every host has
-    place = tf.reshape(tf.where(sentence[:-2] == sentence[2:]), [-1])
+    place = tf.where(of_words.owner[:-2] == of_words.owner[2:])[:, 0]
     trigrams = tf.strings.join([tf.gather(words.flat_values, place + i) for i in range(3)], " ")
-    cell = tf.gather(cells, tf.gather(sentence, place))
-    # the row is part of the hash, so that rows never meet
+    sentence = tf.gather(of_words.owner, place)
+
+    # the text is part of the hash, so that texts never meet
     code = tf.strings.to_hash_bucket_fast(trigrams, 2**63 - 1)
-    return code + tf.cast(cell[:, 0], tf.int64) * 0x1E3779B97F4A7C15, cell
-
-
-def _with_trigrams(
-    used: tf.Tensor, trigram: tf.Tensor, cell: tf.Tensor, free: tf.Tensor
-) -> tf.Tensor:
-    """Like `free` (B, C): which candidates hold one of the `used` trigrams."""
-    known = tf.sort(used)
-    place = tf.searchsorted(known, trigram)
-    is_used = tf.gather(tf.concat([known, [0]], 0), place) == trigram
-    is_used &= place < tf.size(known)
-    cells = tf.boolean_mask(cell, is_used)
-    return tf.scatter_nd(cells, tf.ones_like(cells[:, 0]), tf.shape(free)) > 0
+    text = tf.gather(Rows.of(texts).owner, sentence)
+    _, equal = Rows.of_equal(code + text * 0x1E3779B97F4A7C15)
+    return Rows(sentence, of_words.count), equal
