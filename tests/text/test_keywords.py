@@ -17,7 +17,7 @@ LATIN = st.text(st.sampled_from("abZ7 .,'-&"), max_size=30)
 @given(st.lists(TEXT, max_size=4))
 def test_parts_joined_are_the_sentence(sentences):
     words = words_of(tf.constant(sentences, tf.string))
-    parts, owner = [part.decode() for part in words.parts.numpy()], words.sentence.numpy()
+    parts, owner = [part.decode() for part in words.text.numpy()], words.sentence.numpy()
     for i, sentence in enumerate(sentences):
         own = [part for part, row in zip(parts, owner) if row == i]
         assert "".join(own) == sentence.replace("\x1f", " ")
@@ -29,13 +29,13 @@ def test_parts_joined_are_the_sentence(sentences):
 @given(LATIN)
 def test_words_of_letters_are_those_of_an_expression(text):
     words = words_of(tf.constant([text]))
-    found = [part.decode() for part in tf.boolean_mask(words.parts, words.is_word).numpy()]
+    found = [part.decode() for part in tf.boolean_mask(words.text, words.is_word).numpy()]
     assert found == re.findall(r"[A-Za-z0-9]+(?:['.&-][A-Za-z0-9]+)*", text)
 
 
 def test_scripts_without_spaces_are_parted_by_their_letters():
     words = words_of(tf.constant(["東京でカメラを買った。NHK東京"]))
-    found = [part.decode() for part in tf.boolean_mask(words.parts, words.is_word).numpy()]
+    found = [part.decode() for part in tf.boolean_mask(words.text, words.is_word).numpy()]
     assert found == ["東京", "カメラ", "買", "NHK", "東京"]
 
 
@@ -44,7 +44,7 @@ def _keywords(documents, most):
     sentences = [s for document in documents for s, _ in document]
     numbers = [n for document in documents for _, values in document for n in values]
     words = words_of(tf.constant(sentences, tf.string))
-    expected = np.zeros(len(words.parts), np.float32)
+    expected = np.zeros(len(words.text), np.float32)
     expected[words.is_word.numpy()] = numbers
     owner = np.repeat(range(len(documents)), [len(document) for document in documents])
     found = keywords(
@@ -56,8 +56,8 @@ def _keywords(documents, most):
     )
     return [
         [
-            (found.phrase[i, j].numpy().decode(), round(float(found.score[i, j]), 4))
-            for j in range(found.count[i])
+            (found["phrase"][i, j].numpy().decode(), round(float(found["score"][i, j]), 4))
+            for j in range(found["count"][i])
         ]
         for i in range(len(documents))
     ]

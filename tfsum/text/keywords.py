@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfsum.text.rows import Rows, place_in_run
+from tfsum.text.rows import Rows, after, before, place_in_run
 from tfsum.text.white_space import UNSPACED
 
 LONGEST = 3  # words of a phrase
@@ -24,103 +24,91 @@ _NAME = r"\p{Lu}.*"
 _SPACE = r"[ \t\p{Zs}]|[ \t]*\r?\n[ \t]*"
 
 
-class Words(NamedTuple):
-    """The words of sentences, and what stands between them, end to end.
+class Spans(NamedTuple):
+    """Words or phrases, parts of sentences.
 
     Attributes:
-        parts: Strings (M,), which joined are the sentences.
-        sentence: Sentence of each, (M,) int64.
-        start: Its first byte in the sentence, (M,) int32.
-        is_word: Whether it is a word, (M,) bool.
+        text: Strings (N,).
+        sentence: Sentence of each, (N,) int64.
+        start: Its first byte in the sentence, (N,) int32.
     """
 
-    parts: tf.Tensor
+    text: tf.Tensor
     sentence: tf.Tensor
     start: tf.Tensor
-    is_word: tf.Tensor
+
+    @property
+    def end(self) -> tf.Tensor:
+        """The byte after each, (N,) int32."""
+        return self.start + tf.strings.length(self.text)
+
+    @property
+    def is_word(self) -> tf.Tensor:
+        """Whether each is a word, (N,) bool."""
+        return tf.strings.regex_full_match(self.text, _WORD)
+
+    def at(self, place: tf.Tensor) -> "Spans":
+        """Those at some places (M,)."""
+        return Spans(*(tf.gather(values, place) for values in self))
 
 
-def words_of(sentences: tf.Tensor) -> Words:
-    """Parts sentences into words and what stands between them.
+def words_of(sentences: tf.Tensor) -> Spans:
+    """Parts sentences into words and what stands between them, end to end.
 
     Args:
         sentences: Strings (N,).
 
     Example:
         >>> words = words_of(tf.constant(["It's 東京 です."]))
-        >>> [part.decode() for part in tf.boolean_mask(words.parts, words.is_word).numpy()]
+        >>> [part.decode() for part in tf.boolean_mask(words.text, words.is_word).numpy()]
         ["It's", '東京']
     """
     plain = tf.strings.regex_replace(sentences, _APART, " ")
     apart = tf.strings.regex_replace(plain, f"({_WORD})", rf"{_APART}\1{_APART}")
     parts = tf.strings.split(apart, _APART)
     rows = Rows.of(parts)
-    return Words(
-        parts.flat_values,
-        rows.owner,
-        rows.sums_before(tf.strings.length(parts.flat_values)),
-        tf.strings.regex_full_match(parts.flat_values, _WORD),
-    )
-
-
-class Keywords(NamedTuple):
-    """The keywords of texts, the best first; rows are padded beyond `count`.
-
-    Attributes:
-        phrase: Strings (B, K).
-        sentence: Sentence of its first occurrence, numbered through all texts, (B, K) int64.
-        start: Its first byte in the sentence, (B, K) int32.
-        end: The byte after it, (B, K) int32.
-        score: How often the summary can be expected to hold its words, (B, K) float32.
-        count: Number of keywords, (B,) int32.
-    """
-
-    phrase: tf.Tensor
-    sentence: tf.Tensor
-    start: tf.Tensor
-    end: tf.Tensor
-    score: tf.Tensor
-    count: tf.Tensor
+    start = rows.sums_before(tf.strings.length(parts.flat_values))
+    return Spans(parts.flat_values, rows.owner, start)
 
 
 def keywords(
     sentences: tf.Tensor,
     documents: Rows,
-    words: Words,
+    parts: Spans,
     expected: tf.Tensor,
     most: tf.Tensor,
-) -> Keywords:
+) -> dict[str, tf.Tensor]:
     """Chooses the keywords of texts.
 
     Args:
         sentences: Sentences of all texts, strings (N,).
         documents: Text of each sentence; there are B.
-        words: Words of the sentences.
-        expected: How often each word is expected in the summary for its place here, (M,) float32; 0
+        parts: Words of the sentences and what stands between them (`words_of`).
+        expected: How often each part is expected in the summary for its place here, (M,) float32; 0
             for words that are no keywords.
         most: Number of keywords at most, (B,) int32.
 
     Returns:
-        The keywords.
+        The keywords, the best first, in rows (B, K) that are padded beyond `count`: `phrase`
+        strings; `sentence` int64, that of its first occurrence, numbered through all texts; `start`
+        and `end` int32, its bytes in the sentence; `score` float32, how often the summary can be
+        expected to hold its words. And `count` (B,) int32.
 
     Example:
         >>> sentences = tf.constant(["Anna Holt met Bo.", "Holt sang."])
-        >>> documents, words = Rows(tf.constant([0, 0], tf.int64), 1), words_of(sentences)
-        >>> expected = tf.where(words.is_word, 0.5, 0.0)
-        >>> keywords(sentences, documents, words, expected, [2]).phrase.numpy().tolist()
+        >>> documents, parts = Rows(tf.constant([0, 0], tf.int64), 1), words_of(sentences)
+        >>> expected = tf.where(parts.is_word, 0.5, 0.0)
+        >>> keywords(sentences, documents, parts, expected, [2])["phrase"].numpy().tolist()
         [[b'Anna Holt', b'met']]
     """
     # (W,) the words that may be keywords, and the different ones of each text
-    may_be = words.is_word & (expected > 0.0)
-    place = tf.where(may_be & tf.strings.regex_full_match(words.parts, _SAYS_MORE))[:, 0]
-    text, start = tf.gather(words.parts, place), tf.gather(words.start, place)
-    candidates = _Spans(
-        text, tf.gather(words.sentence, place), start, start + tf.strings.length(text)
-    )
+    may_be = parts.is_word & (expected > 0.0)
+    place = tf.where(may_be & tf.strings.regex_full_match(parts.text, _SAYS_MORE))[:, 0]
+    candidates = parts.at(place)
     different_words = _different(candidates, documents)
 
     # (G,) phrases, and the different ones of each text
-    joined = _is_joined(words, place, candidates, different_words)
+    joined = _is_joined(parts, place, candidates, different_words)
     phrase_of_word, phrases = _phrases(sentences, candidates, joined)
     different_phrases = _different(phrases, documents)
 
@@ -129,27 +117,21 @@ def keywords(
     is_first = different_phrases.to_values(first) == different_phrases.places()
     of_first = phrase_of_word.to_values(is_first)
     phrase = phrase_of_word.to_values(different_phrases.owner)
-    by_text = Rows(tf.gather(documents.owner, tf.gather(phrases.sentence, first)), documents.count)
+    different = phrases.at(first)
+    by_text = Rows(tf.gather(documents.owner, different.sentence), documents.count)
+    width = tf.reduce_max(tf.concat([most, [0]], 0))
     rank, score = _choose(
         Rows(tf.boolean_mask(phrase, of_first), different_phrases.count),
         Rows(tf.boolean_mask(different_words.owner, of_first), different_words.count),
         by_text,
         different_words.sum(tf.gather(expected, place)),
         most,
+        width,
     )
-    return _table(phrases, first, by_text, rank, score, _width(most))
+    return _table(different, by_text, rank, score, width)
 
 
-class _Spans(NamedTuple):
-    """Words or phrases, parts of sentences."""
-
-    text: tf.Tensor  # (N,) string
-    sentence: tf.Tensor  # (N,) int64
-    start: tf.Tensor  # (N,) int32, the first byte in the sentence
-    end: tf.Tensor  # (N,) int32, the byte after it
-
-
-def _different(spans: _Spans, documents: Rows) -> Rows:
+def _different(spans: Spans, documents: Rows) -> Rows:
     """The different ones among the spans (N,) of each text, whose case does not matter."""
     # below 2^40, so that the number of a text has room beside it
     code = tf.strings.to_hash_bucket_fast(tf.strings.upper(spans.text, "utf-8"), 1 << 40)
@@ -158,41 +140,41 @@ def _different(spans: _Spans, documents: Rows) -> Rows:
     return rows
 
 
-def _is_joined(words: Words, place: tf.Tensor, candidates: _Spans, different: Rows) -> tf.Tensor:
+def _is_joined(parts: Spans, place: tf.Tensor, candidates: Spans, different: Rows) -> tf.Tensor:
     """Which words (W,), at these places (W,) of all parts, belong to the phrase of the word before:
     a name goes on, or two words stand side by side more than once."""
-    between = tf.gather(words.parts, tf.maximum(place - 1, 0))
-    is_next = (place - _before(place) == 2) & tf.strings.regex_full_match(between, _SPACE)
-    is_next &= candidates.sentence == _before(candidates.sentence)
+    between = tf.gather(parts.text, tf.maximum(place - 1, 0))
+    is_next = (place - before(place, 0) == 2) & tf.strings.regex_full_match(between, _SPACE)
+    is_next &= candidates.sentence == before(candidates.sentence, -1)
 
-    _, pairs = Rows.of_equal(_before(different.owner) * different.count + different.owner)
+    _, pairs = Rows.of_equal(before(different.owner, 0) * different.count + different.owner)
     often = pairs.to_values(pairs.count_of(is_next)) > 1.0
     is_name = tf.strings.regex_full_match(candidates.text, _NAME)
-    return is_next & (is_name == _before(is_name)) & (is_name | often)
+    return is_next & (is_name == before(is_name, False)) & (is_name | often)
 
 
-def _before(values: tf.Tensor) -> tf.Tensor:
-    """The value before each (N,); before the first itself."""
-    return tf.concat([values[:1], values], 0)[:-1]
-
-
-def _phrases(sentences: tf.Tensor, candidates: _Spans, joined: tf.Tensor) -> tuple[Rows, _Spans]:
+def _phrases(sentences: tf.Tensor, candidates: Spans, joined: tf.Tensor) -> tuple[Rows, Spans]:
     """Makes phrases of at most `LONGEST` words (W,) that are joined (W,): the phrase of each word,
     and the phrases (G,)."""
     # (W,) whether a phrase begins at a word, (G,) the first and the last word of each phrase
     opens = place_in_run(~joined) % LONGEST == 0
+    phrase_of_word = Rows(tf.cumsum(tf.cast(opens, tf.int64)) - 1, tf.math.count_nonzero(opens))
     first = tf.where(opens)[:, 0]
-    number = tf.size(first, tf.int64)
-    last = tf.concat([first[1:], tf.size(joined, tf.int64)[tf.newaxis]], 0)[:number] - 1
-    sentence, start = tf.gather(candidates.sentence, first), tf.gather(candidates.start, first)
-    end = tf.gather(candidates.end, last)
-    text = tf.strings.substr(tf.gather(sentences, sentence), start, end - start)
-    owner = tf.cumsum(tf.cast(opens, tf.int64)) - 1
-    return Rows(owner, number), _Spans(text, sentence, start, end)
+    last = after(first, tf.size(joined, tf.int64)) - 1
+
+    _, sentence, start = candidates.at(first)
+    length = tf.gather(candidates.end, last) - start
+    text = tf.strings.substr(tf.gather(sentences, sentence), start, length)
+    return phrase_of_word, Spans(text, sentence, start)
 
 
 def _choose(
-    by_phrase: Rows, by_word: Rows, by_text: Rows, total: tf.Tensor, most: tf.Tensor
+    by_phrase: Rows,
+    by_word: Rows,
+    by_text: Rows,
+    total: tf.Tensor,
+    most: tf.Tensor,
+    width: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses the best phrases of each text, whose words count once.
 
@@ -202,6 +184,7 @@ def _choose(
         by_text: Text of each phrase (P,).
         total: What each different word is worth, (D,) float32.
         most: Number of phrases at most, (B,) int32.
+        width: The largest of these.
 
     Returns:
         (P,) int32, the rank of each phrase from 0, -1 for those that are not chosen; and (P,)
@@ -221,7 +204,6 @@ def _choose(
             tf.where(is_new, worth, score),
         )
 
-    width = _width(most)
     none = tf.zeros_like(by_text.owner, tf.int32) - 1
     *_, rank, score = tf.while_loop(
         lambda step, *_: step < width,
@@ -232,35 +214,28 @@ def _choose(
     return rank, score
 
 
-def _width(most: tf.Tensor) -> tf.Tensor:
-    return tf.reduce_max(tf.concat([most, [0]], 0))
-
-
 def _table(
-    phrases: _Spans,
-    first: tf.Tensor,
-    by_text: Rows,
-    rank: tf.Tensor,
-    score: tf.Tensor,
-    width: tf.Tensor,
-) -> Keywords:
-    """Lays out those of the different phrases (P,) that have a rank, at `first` (P,) among all, in
-    rows (B, width)."""
+    phrases: Spans, by_text: Rows, rank: tf.Tensor, score: tf.Tensor, width: tf.Tensor
+) -> dict[str, tf.Tensor]:
+    """Lays out those of the different phrases (P,) that have a rank in rows (B, width)."""
     # (C,) the chosen phrases, (C, 2) their cells, and (B, width) 1 + their place, 0 for none
     chosen = tf.where(rank >= 0)[:, 0]
     row = tf.gather(by_text.owner, chosen)
     cells = tf.stack([row, tf.cast(tf.gather(rank, chosen), tf.int64)], 1)
     shape = tf.stack([by_text.count, tf.cast(width, tf.int64)])
-    index = tf.scatter_nd(cells, tf.gather(first, chosen) + 1, shape)
+    index = tf.scatter_nd(cells, chosen + 1, shape)
 
-    def cells_of(values: tf.Tensor, fill: tf.Tensor | float | str) -> tf.Tensor:
-        return tf.gather(tf.concat([[fill], values], 0), index)
-
-    return Keywords(
-        cells_of(phrases.text, ""),
-        cells_of(phrases.sentence, tf.constant(-1, tf.int64)),
-        cells_of(phrases.start, -1),
-        cells_of(phrases.end, -1),
-        tf.scatter_nd(cells, tf.gather(score, chosen), shape),
-        Rows(row, by_text.count).sum(tf.ones_like(row, tf.int32)),
-    )
+    columns = {
+        "phrase": ("", phrases.text),
+        "sentence": (-1, phrases.sentence),
+        "start": (-1, phrases.start),
+        "end": (-1, phrases.end),
+        "score": (0.0, score),
+    }
+    return {
+        **{
+            name: tf.gather(tf.concat([[fill], values], 0), index)
+            for name, (fill, values) in columns.items()
+        },
+        "count": Rows(row, by_text.count).sum(tf.ones_like(row, tf.int32)),
+    }

@@ -8,7 +8,7 @@ from tfsum.request import MOST_KEYWORDS
 from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.budget import budget_of, most_that_fit
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
-from tfsum.text.keywords import Words, keywords, words_of
+from tfsum.text.keywords import Spans, keywords, words_of
 from tfsum.text.known_words import KnownWords
 from tfsum.text.query import relevance
 from tfsum.text.readability import without_dateline
@@ -137,39 +137,39 @@ def choose_keywords(
     """
     number = tf.size(read.count, tf.int64)
     texts = Rows(repeat(tf.range(number), read.count), number)
-    words = words_of(read.sentences)
-    pieces = word_piece.tokenize(words.parts)
+    parts = words_of(read.sentences)
+    pieces = word_piece.tokenize(parts.text)
     expected = tf.where(
-        known_words.are_frequent(pieces), 0.0, _expected(read, texts, words, pieces)
+        known_words.are_frequent(pieces), 0.0, _expected(read, texts, parts, pieces)
     )
-    found = keywords(read.sentences, texts, words, expected, tf.minimum(most, MOST_KEYWORDS))
-    sentence = tf.gather(tf.pad(read.start, [[0, 1]]), tf.maximum(found.sentence, 0))
-    sentence = tf.where(found.sentence < 0, 0, sentence)
+    found = keywords(read.sentences, texts, parts, expected, tf.minimum(most, MOST_KEYWORDS))
+    # 0 for cells (B, K) without a keyword
+    sentence = tf.gather(tf.pad(read.start, [[1, 0]]), found["sentence"] + 1)
     return {
-        "keyword": found.phrase,
-        "start": sentence + found.start,
-        "end": sentence + found.end,
-        "score": found.score,
-        "count": found.count,
+        "keyword": found["phrase"],
+        "start": sentence + found["start"],
+        "end": sentence + found["end"],
+        "score": found["score"],
+        "count": found["count"],
     }
 
 
-def _expected(read: Read, texts: Rows, words: Words, pieces: tf.RaggedTensor) -> tf.Tensor:
+def _expected(read: Read, texts: Rows, parts: Spans, pieces: tf.RaggedTensor) -> tf.Tensor:
     """How often each part of the sentences, which has pieces (M, .), is expected in the summary,
     (M,) float32."""
     probability = read.probability
     mass = texts.to_values(texts.sum(probability))
     expected = USUAL * probability / tf.where(mass > 0.0, mass, 1.0)
-    expected = tf.gather(expected, words.sentence)
+    expected = tf.gather(expected, parts.sentence)
     if read.rates is None:
         return expected
 
     # Parts are read as sentences are, unless a word ends where its kind of letter does: the rates
     # of such a sentence are not known by its words.
-    parts, lengths = Rows(words.sentence, tf.size(texts.owner)), pieces.row_lengths()
-    is_same = parts.to_values(parts.sum(lengths) == read.pieces.row_lengths())
+    sentences, lengths = Rows(parts.sentence, tf.size(texts.owner)), pieces.row_lengths()
+    is_same = sentences.to_values(sentences.sum(lengths) == read.pieces.row_lengths())
     # (Q,) for each piece of all parts its place among the pieces of the sentences (P,)
-    begin = tf.gather(read.pieces.row_starts(), words.sentence) + parts.sums_before(lengths)
+    begin = tf.gather(read.pieces.row_starts(), parts.sentence) + sentences.sums_before(lengths)
     of_part = Rows.of(pieces)
     place = of_part.to_values(begin - tf.cumsum(lengths, exclusive=True)) + of_part.places()
     rates = tf.concat([read.rates[:, 0], [0.0]], 0)
