@@ -53,7 +53,7 @@ class RowSource(tf.Module):
         return {
             "source": self._frame(pieces, read),
             "coverage": share_read(self._bytes, pieces, read, tf.range(texts), texts),
-            "known": self._known_words.share(pieces, Rows(tf.range(texts), texts)),
+            **self._known_words.shares(pieces, Rows(tf.range(texts), texts)),
             "not_empty": pieces.row_lengths() > 0,
         }
 
@@ -129,7 +129,7 @@ class DocumentSource(tf.Module):
         return {
             "source": self._rows(windows),
             "coverage": self._coverage(windows, pieces, owner, texts),
-            "known": self._known_words.share(pieces, Rows(owner, texts)),
+            **self._known_words.shares(pieces, Rows(owner, texts)),
             "not_empty": sentences.row_lengths() > 0,
         }
 

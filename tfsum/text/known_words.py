@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.text.escape import BYTE_PIECES, is_reversible
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, after
 
 # roles of pieces: no word (punctuation, numbers), a word's first, a later one
 OTHER, BEGINS, CONTINUES = 0, 1, 2
@@ -35,46 +35,42 @@ class KnownWords(tf.Module):
     Example:
         >>> counter = KnownWords(["[PAD]", "[UNK]", "rain", "##y"], unk_id=1)
         >>> pieces = tf.RaggedTensor.from_row_lengths([2, 2, 3], [3])  # rain rain|y
-        >>> counter.share(pieces, Rows(tf.constant([0]), 1)).numpy().tolist()
+        >>> counter.shares(pieces, Rows(tf.constant([0]), 1))["known"].numpy().tolist()
         [0.5]
     """
 
     def __init__(self, vocabulary: list[str], unk_id: int, frequent: Sequence[str] | None = None):
         super().__init__(name="known_words")
         role, known = _tables(vocabulary, unk_id)
-        self._role, self._known = tf.constant(role), tf.constant(known)
-        self._frequent = None
+        self._role, self._tables = tf.constant(role), {"known": tf.constant(known)}
         if frequent is not None:
-            self._frequent = tf.constant(np.isin(vocabulary, list(frequent)))
+            self._tables["frequent"] = tf.constant(np.isin(vocabulary, list(frequent)))
 
     def shares(self, pieces: tf.RaggedTensor, documents: Rows) -> dict[str, tf.Tensor]:
-        """Shares of each document's words by name: "known" and, with frequent words, "frequent".
+        """Shares of each document's words that are one piece of the vocabulary: "known" of any,
+        and, where the frequent words are known, "frequent" of these.
 
         Args:
             pieces: Word pieces of sentences, (N, P) int32.
             documents: Document of each sentence; there are B.
 
         Returns:
-            float32 (B,) each.
+            float32 (B,) each; 1 where a document has no words.
         """
-        tables = {"known": self._known, "frequent": self._frequent}
-        return {
-            name: self._share(table, pieces, documents)
-            for name, table in tables.items()
-            if table is not None
+        # (P,) for all pieces: whether one begins a word, and whether the word has no more
+        role = tf.gather(self._role, pieces.flat_values)
+        begins, alone = role == BEGINS, after(role, BEGINS) != CONTINUES
+        rows = Rows(tf.gather(documents.owner, Rows.of(pieces).owner), documents.count)
+
+        words = rows.count_of(begins)
+        whole = {
+            name: rows.count_of(begins & alone & tf.gather(table, pieces.flat_values))
+            for name, table in self._tables.items()
         }
-
-    def share(self, pieces: tf.RaggedTensor, documents: Rows) -> tf.Tensor:
-        """Share of each document's words that are one piece of the vocabulary.
-
-        Args:
-            pieces: Word pieces of sentences, (N, P) int32.
-            documents: Document of each sentence; there are B.
-
-        Returns:
-            float32 (B,); 1 where a document has no words.
-        """
-        return self._share(self._known, pieces, documents)
+        return {
+            name: tf.where(words > 0, count / tf.maximum(words, 1.0), 1.0)
+            for name, count in whole.items()
+        }
 
     def are_frequent(self, pieces: tf.RaggedTensor) -> tf.Tensor:
         """Tells which words are among the frequent ones of the training corpus, all pieces of them.
@@ -86,22 +82,10 @@ class KnownWords(tf.Module):
             bool (M,); nowhere true where the frequent words are not known.
         """
         lengths = pieces.row_lengths()
-        if self._frequent is None:
+        if "frequent" not in self._tables:
             return tf.zeros_like(lengths, tf.bool)
-        frequent = tf.cast(tf.gather(self._frequent, pieces.flat_values), tf.int64)
+        frequent = tf.cast(tf.gather(self._tables["frequent"], pieces.flat_values), tf.int64)
         return Rows.of(pieces).sum(frequent) == lengths
-
-    def _share(self, table: tf.Tensor, pieces: tf.RaggedTensor, documents: Rows) -> tf.Tensor:
-        """The share of words that are one piece for which `table` (V,) is true."""
-        # (P,) for all pieces: whether one begins a word, and whether the word has no more
-        role = tf.gather(self._role, pieces.flat_values)
-        alone = tf.concat([role[1:] != CONTINUES, [True]], 0)[: tf.size(role)]
-        begins = role == BEGINS
-        rows = Rows(tf.gather(documents.owner, Rows.of(pieces).owner), documents.count)
-
-        words = rows.count_of(begins)
-        whole = rows.count_of(begins & tf.gather(table, pieces.flat_values) & alone)
-        return tf.where(words > 0, whole / tf.maximum(words, 1.0), 1.0)
 
 
 def frequent_words(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> dict:

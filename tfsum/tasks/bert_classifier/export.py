@@ -174,7 +174,7 @@ class TextClassifier(tf.Module):
     def _known(self, pieces: tf.RaggedTensor) -> tf.Tensor:
         """The share of each text's words that the vocabulary holds: float32 (B,)."""
         texts = pieces.nrows(tf.int32)
-        return self.known_words.share(pieces, Rows(tf.range(texts), texts))
+        return self.known_words.shares(pieces, Rows(tf.range(texts), texts))["known"]
 
     def _probabilities(self, packed: dict) -> tf.Tensor:
         """The probabilities of packed rows, those of like length together: float32 (B, C)."""
