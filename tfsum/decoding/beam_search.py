@@ -111,9 +111,7 @@ class BeamSearch(BeamSearchSettings, Strategy):
         if self.width == 1:
             greedy = Greedy(min_length=self.min_length, no_repeat_ngram=self.no_repeat_ngram)
             return greedy.search(model, source, max_length)
-        return self._follow_beams(model, source, max_length)
 
-    def _follow_beams(self, model, source, max_length):
         def unfinished(position, token, live, pool, state):
             # Log-probabilities only decrease and normalizations only increase with the length: the
             # score at `max_length` is an upper bound for all continuations of a prefix.

@@ -11,7 +11,6 @@ from tfsum.text.word_piece import WordPiece
 
 _WORD = re.compile(r"[^\W_]+")
 _SPECIAL = re.compile(r"\[[^\]]+\]")  # [PAD], [unused0]
-_AT_ONCE = 4096  # words tokenized in one call
 
 
 def number_pieces(vocabulary: Sequence[str]) -> np.ndarray:
@@ -64,10 +63,8 @@ def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
 
     words = list(counts)
     as_name, as_word = np.zeros(len(word_piece.vocabulary)), np.zeros(len(word_piece.vocabulary))
-    for first in range(0, len(words), _AT_ONCE):
-        some = words[first : first + _AT_ONCE]
-        for word, ids in zip(some, word_piece.tokenize(some).to_list()):
-            (as_name if word[0].isupper() else as_word)[ids] += counts[word]
+    for word, ids in zip(words, word_piece.tokenize(words).to_list()):
+        (as_name if word[0].isupper() else as_word)[ids] += counts[word]
 
     letters = _pieces_with(str.isalpha, word_piece.vocabulary)
     return number_pieces(word_piece.vocabulary) | (letters & (as_name >= as_word))

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from tfsum.errors import Error
-
 TABLES = pathlib.Path(__file__).with_name("normalizer_tables.npz")
 _SELF = -1  # in the file: "the code point itself"
 
@@ -25,18 +23,10 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> d
         What each changed code point turns into, in rising order; all others stay as they are. Words
         are surrounded by U+0020, the only space left.
 
-    Raises:
-        tfsum.Error: The tables are not beside this file.
-
     Example:
         >>> load_code_point_map(lowercase=True, strip_accents=True)[ord("É")]
         'e'
     """
-    if not TABLES.is_file():
-        raise Error(
-            f"{TABLES}: the normalizer tables are missing; install tfsum again, or make them with "
-            "`python tests/fixtures/make_normalizer_tables.py` in a checkout"
-        )
     name = {
         (True, True): "uncased",
         (True, False): "uncased_keep_accents",
