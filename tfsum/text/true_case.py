@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, rows_and_places
 from tfsum.text.word_piece import WordPiece
 
 _MARK = "\x1f"  # between the words of a text and what stands between them
@@ -51,41 +51,33 @@ class TrueCase(tf.Module):
         Returns:
             (B,) string.
         """
-        written, forms = self._parts(answers), self._parts(texts)
-        shown = tf.map_fn(
-            lambda row: self._shown(written[row], forms[row]),
-            tf.range(tf.size(answers)),
-            fn_output_signature=tf.string,
-        )
-        return tf.reshape(shown, tf.shape(answers))
+        # (P,) texts and answers in parts: words at odd places, what stands between them at even
+        number = tf.size(texts, tf.int64)
+        plain = tf.strings.regex_replace(tf.concat([texts, answers], 0), _MARK, " ")
+        marked = tf.strings.regex_replace(plain, _WORD, rf"{_MARK}\1{_MARK}")
+        parts = tf.strings.split(marked, sep=_MARK)
+        owner, place = rows_and_places(parts.row_lengths())
 
-    def _parts(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Texts (B,) in parts (B, P), words at odd places and what stands between them at even."""
-        marked = tf.strings.regex_replace(texts, _MARK, " ")
-        return tf.strings.split(
-            tf.strings.regex_replace(marked, _WORD, rf"{_MARK}\1{_MARK}"), sep=_MARK
-        )
+        # (W,) the words, and which of them are the texts'
+        is_text = owner < number
+        is_word = (place % 2 == 1) & (~is_text | (place < 2 * _WORDS_READ))
+        at = tf.where(is_word)[:, 0]
+        words, before = tf.gather(parts.flat_values, at), tf.gather(parts.flat_values, at - 1)
+        owner, place, is_text = (tf.boolean_mask(x, is_word) for x in (owner, place, is_text))
 
-    def _shown(self, written: tf.Tensor, forms: tf.Tensor) -> tf.Tensor:
-        """Joins the parts (P,) of an answer, each word as it is among those (Q,) of the text."""
-        words, before = written[1::2], written[:-1:2]
-        of_text, before_it = forms[1::2][:_WORDS_READ], forms[:-1:2][:_WORDS_READ]
-        within = tf.strings.regex_full_match(before_it, _WITHIN)
-        (keys, name), (keys_of_text, _) = self._keys(words), self._keys(of_text)
+        # Of equal words the first within a sentence of the text, or for a name the first.
+        keys, is_name = self._keys(words)
+        _, equal = Rows.of_equal(keys)
+        _, forms = Rows.of_equal(equal.owner * number + owner % number)
+        within = forms.first(is_text & tf.strings.regex_full_match(before, _WITHIN))
+        form = tf.where(within < tf.size(words, tf.int64), within, forms.first(is_text & is_name))
+        form = tf.minimum(forms.to_values(form), forms.places())
+        words = tf.gather(words, form)
 
-        # (words of the answer, words of the text + 1): 2 within a sentence, 1 for a name, else 0
-        same = keys[:, tf.newaxis] == keys_of_text
-        rank = tf.where(same, tf.where(within, 2, tf.cast(name, tf.int32)[:, tf.newaxis]), 0)
-        # A last column of 0 for texts without words.
-        rank = tf.pad(rank, [[0, 0], [0, 1]])
-        best = tf.argmax(rank, axis=1, output_type=tf.int32)
-        form = tf.gather(tf.concat([of_text, [""]], 0), best)
-        words = tf.where(tf.reduce_max(rank, axis=1) > 0, form, words)
-
-        first = tf.strings.regex_full_match(before, r"(?s).*\n.*") | (tf.range(tf.size(words)) == 0)
-        words = tf.where(first, _capitalized(words), words)
-        pairs = tf.reshape(tf.stack([before, words], axis=1), [-1])
-        return tf.strings.reduce_join(tf.concat([pairs, written[-1:]], 0))
+        is_first = (place == 1) | tf.strings.regex_full_match(before, r"(?s).*\n.*")
+        words = tf.where(is_first, _capitalized(words), words)
+        flat = tf.tensor_scatter_nd_update(parts.flat_values, at[:, tf.newaxis], words)
+        return tf.strings.reduce_join(parts.with_flat_values(flat), axis=-1)[number:]
 
     def _keys(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """A number for the pieces of each word, int64 (N,), and whether one is a name's, bool."""
