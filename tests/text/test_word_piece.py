@@ -328,7 +328,7 @@ def test_tokenizing_inside_a_dataset(ops):
         ([], "no word pieces, expected one a line"),
         (
             ["[PAD]", "[CLS]", "[SEP]", "a"],
-            r"found 4 word pieces but no \[UNK\], expected it among them; use a",
+            r"found 4 word pieces but no \[UNK\]; use a BERT vocabulary",
         ),
         (["[PAD]", "[UNK]", "[SEP]", "a"], r"no \[CLS\]"),
         (["[PAD]", "[UNK]", "[CLS]", "a"], r"no \[SEP\]"),

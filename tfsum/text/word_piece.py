@@ -43,46 +43,40 @@ class Vocabulary:
                 f"{source}: found {str(words)!r}, expected a list of word pieces; a file of them is"
                 f" read by WordPiece.from_file({str(words)!r})"
             )
-        self.words, self._source = list(words), source
-        self._id_of = {word: i for i, word in enumerate(self.words)}
-        self._check()
-        self.pad_id, self.unk_id, self.cls_id, self.sep_id = map(
-            self._special, ("[PAD]", unknown_token, "[CLS]", "[SEP]")
-        )
-        self.mask_id = self._id_of.get("[MASK]")
+        self.words = list(words)
+        if not self.words:
+            raise Error(
+                f"{source}: found no word pieces, expected one a line; is it the right file?"
+            )
+        if "" in self.words:
+            raise Error(
+                f"{source}: line {self.words.index('') + 1} is empty, expected a word piece; remove"
+                " the line if the model was trained without it"
+            )
+
+        id_of = {word: i for i, word in enumerate(self.words)}
+        if len(id_of) != len(self.words):
+            twice = [word for word, count in Counter(self.words).items() if count > 1]
+            lines = [i + 1 for i, word in enumerate(self.words) if word == twice[0]]
+            raise Error(
+                f"{source}: found {len(twice)} word pieces more than once, the first is"
+                f" {twice[0]!r} on lines {lines}; expected each once; rename all but one, for"
+                " example to [unused1]"
+            )
+        special = ("[PAD]", unknown_token, "[CLS]", "[SEP]")
+        if missing := [token for token in special if token not in id_of]:
+            raise Error(
+                f"{source}: found {len(self.words)} word pieces but no {' and no '.join(missing)};"
+                " use a BERT vocabulary, or add a line for each"
+            )
+        self.pad_id, self.unk_id, self.cls_id, self.sep_id = (id_of[token] for token in special)
+        self.mask_id = id_of.get("[MASK]")
         if self.pad_id != 0:
             raise Error(
                 f"{source}: found [PAD] at id {self.pad_id}, expected at 0, the id of all padding;"
                 " for a new model move it to the first line; a model that was trained with this"
                 " vocabulary cannot be used"
             )
-
-    def _check(self) -> None:
-        if not self.words:
-            raise Error(
-                f"{self._source}: found no word pieces, expected one a line; is it the right file?"
-            )
-        if "" in self._id_of:
-            raise Error(
-                f"{self._source}: line {self.words.index('') + 1} is empty, expected a word piece; "
-                "remove the line if the model was trained without it"
-            )
-        if len(self._id_of) != len(self.words):
-            twice = [word for word, count in Counter(self.words).items() if count > 1]
-            lines = [i + 1 for i, word in enumerate(self.words) if word == twice[0]]
-            raise Error(
-                f"{self._source}: found {len(twice)} word pieces more than once, the first is "
-                f"{twice[0]!r} on lines {lines}; expected each once; rename all but one, "
-                "for example to [unused1]"
-            )
-
-    def _special(self, token: str) -> int:
-        if token not in self._id_of:
-            raise Error(
-                f"{self._source}: found {len(self.words)} word pieces but no {token}, expected it "
-                f"among them; use a BERT vocabulary or add a line {token}"
-            )
-        return self._id_of[token]
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, unknown_token: str = "[UNK]") -> "Vocabulary":
@@ -139,7 +133,7 @@ class WordPiece(tf.Module):
         ops: str | None = None,
     ) -> None:
         super().__init__(name="word_piece")
-        installed = _text_is_installed()
+        installed = importlib.util.find_spec("tensorflow_text") is not None
         ops = ops or ("text" if installed else "core")
         if ops == "text" and not installed:
             raise Error(
@@ -232,13 +226,6 @@ class WordPiece(tf.Module):
         ids = self.tokenize(strings)
         edge = tf.ones([ids.nrows(), 1], tf.int32)
         return tf.concat([edge * self.cls_id, ids, edge * self.sep_id], axis=1)
-
-
-def _text_is_installed() -> bool:
-    try:
-        return importlib.util.find_spec("tensorflow_text") is not None
-    except ValueError:  # hidden from the import system
-        return False
 
 
 class _TextOps(tf.Module):
