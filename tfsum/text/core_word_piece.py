@@ -90,39 +90,16 @@ class CoreWordPiece(tf.Module):
 
     def _split(self, words: tf.Tensor) -> tf.RaggedTensor:
         """Splits distinct words (U,) into ids (U, P), all words at once."""
-        lengths = tf.strings.length(words, "UTF8_CHAR")
-
-        def turn(
-            word: tf.Tensor, at: tf.Tensor, words_met: tf.Tensor, ids_met: tf.Tensor
-        ) -> tuple[tf.Tensor, ...]:
-            """Gives words (A,) the longest piece from characters (A,) on, -1 for none."""
-            # (R,) rows: every prefix of what is left of each word
-            counts = tf.minimum(tf.gather(lengths, word) - at, self._longest)
-            row, place = rows_and_places(counts)
-            begin = tf.gather(at, row)
-            left = tf.gather(words, tf.gather(word, row))
-            prefixes = tf.strings.substr(left, begin, place + 1, unit="UTF8_CHAR")
-            ids = self._ids.lookup(tf.strings.join([tf.where(begin > 0, "##", ""), prefixes]))
-
-            last = Rows(row, tf.size(word)).max(tf.where(ids >= 0, place, -1))
-            best = tf.cumsum(counts, exclusive=True) + tf.maximum(last, 0)
-            words_met = tf.concat([words_met, word], 0)
-            ids_met = tf.concat([ids_met, tf.where(last < 0, -1, tf.gather(ids, best))], 0)
-
-            has_rest = (last >= 0) & (at + last + 1 < tf.gather(lengths, word))
-            word, at = (tf.boolean_mask(values, has_rest) for values in (word, at + last + 1))
-            return word, at, words_met, ids_met
-
-        # words that are one piece; each turn gives every other word its next one
-        too_long = lengths > self._max_characters
+        # words that are one piece, and the others, of which each turn cuts the next piece
+        too_long = tf.strings.length(words, "UTF8_CHAR") > self._max_characters
         ids = tf.where(too_long, -1, self._ids.lookup(words))
         is_done = too_long | (ids >= 0)
         done, word = (tf.where(flags)[:, 0] for flags in (is_done, ~is_done))
-        _, _, word, ids = tf.while_loop(
-            lambda word, *_: tf.size(word) > 0,
-            turn,
-            (word, tf.zeros_like(word, tf.int32), done, tf.gather(ids, done)),
-            shape_invariants=(tf.TensorShape([None]),) * 4,
+        *_, word, ids = tf.while_loop(
+            lambda mark, word, *_: tf.size(word) > 0,
+            self._cut,
+            ("", word, tf.gather(words, word), done, tf.gather(ids, done)),
+            shape_invariants=(tf.TensorShape([]), *(tf.TensorShape([None]),) * 4),
         )
 
         # a word with a turn that found no piece is the unknown token
@@ -134,6 +111,35 @@ class CoreWordPiece(tf.Module):
         return tf.RaggedTensor.from_value_rowids(
             ids, tf.gather(word, order), tf.size(words, tf.int64), validate=False
         )
+
+    def _cut(
+        self,
+        mark: tf.Tensor,
+        word: tf.Tensor,
+        rest: tf.Tensor,
+        words_met: tf.Tensor,
+        ids_met: tf.Tensor,
+    ) -> tuple[tf.Tensor | str, ...]:
+        """Cuts the longest piece off the rests (A,) of words (A,) and adds it to those met, -1
+        where there is none; the pieces begin with a mark."""
+        # (R,) rows: every prefix of each rest
+        lengths = tf.strings.length(rest, "UTF8_CHAR")
+        counts = tf.minimum(lengths, self._longest)
+        row, place = rows_and_places(counts)
+        begin = tf.zeros_like(place)
+        prefixes = tf.strings.substr(tf.gather(rest, row), begin, place + 1, unit="UTF8_CHAR")
+        ids = self._ids.lookup(tf.strings.join([mark, prefixes]))
+
+        # (A,) the place of the last prefix that is a piece
+        last = Rows(row, tf.size(word)).max(tf.where(ids >= 0, place, -1))
+        best = tf.cumsum(counts, exclusive=True) + tf.maximum(last, 0)
+        words_met = tf.concat([words_met, word], 0)
+        ids_met = tf.concat([ids_met, tf.where(last < 0, -1, tf.gather(ids, best))], 0)
+
+        rest = tf.strings.substr(rest, last + 1, lengths, unit="UTF8_CHAR")
+        goes_on = (last >= 0) & (rest != "")
+        word, rest = (tf.boolean_mask(values, goes_on) for values in (word, rest))
+        return "##", word, rest, words_met, ids_met
 
 
 def _merge(pieces: tf.RaggedTensor, splits: tf.Tensor) -> tf.RaggedTensor:
