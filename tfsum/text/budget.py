@@ -128,15 +128,9 @@ def most_that_fit(budget: Budget, texts: tf.RaggedTensor) -> tf.Tensor:
         budget: The budget.
         texts: Sentences, (B, S).
     """
-    width = tf.cast(texts.bounding_shape(1), tf.int32)
-
-    def fitting(column: int) -> tf.Tensor:
-        """How many of the cheapest fit."""
-        costs = texts.with_flat_values(budget.costs[:, column]).to_tensor(UNLIMITED)
-        cheapest = -tf.math.top_k(-costs, width).values
-        places = tf.cast(tf.where(cheapest < UNLIMITED, cheapest, 0), tf.int64)
-        sums = tf.cumsum(places, axis=1)
-        fits = sums <= tf.cast(budget.limits[:, column, tf.newaxis], tf.int64)
-        return tf.reduce_sum(tf.cast(fits & (cheapest < UNLIMITED), tf.int32), 1)
-
-    return tf.maximum(tf.minimum(fitting(0), fitting(1)), 1)
+    # (B, S, 2) both costs from the lowest up, which end in `UNLIMITED` where there is no sentence
+    costs = texts.with_flat_values(budget.costs).to_tensor(UNLIMITED)
+    cheapest = tf.cast(tf.sort(costs, axis=1), tf.int64)
+    fits = tf.cumsum(cheapest, axis=1) <= tf.cast(budget.limits[:, tf.newaxis], tf.int64)
+    count = tf.reduce_sum(tf.cast(fits & (cheapest < UNLIMITED), tf.int32), 1)
+    return tf.maximum(tf.reduce_min(count, 1), 1)

@@ -74,8 +74,7 @@ def faults(sentences: tf.Tensor) -> dict[str, tf.Tensor]:
         return tf.strings.regex_full_match(sentences, pattern)
 
     def count(mark: str) -> tf.Tensor:
-        others = tf.strings.regex_replace(sentences, mark, "")
-        return tf.strings.length(sentences) - tf.strings.length(others)
+        return tf.strings.length(tf.strings.regex_replace(sentences, f"[^{mark}]", ""))
 
     unpaired = [count(first) != count(second) for first, second in _PAIRS]
     return {
