@@ -90,7 +90,8 @@ def test_the_table_holds_every_public_layer():
 
 @each_layer
 def test_configuration_comes_back(case, x):
-    layer = make(case, name="some_name", dtype="mixed_bfloat16", trainable=False)
+    policy = keras.DTypePolicy("mixed_bfloat16")
+    layer = make(case, name="some_name", dtype=policy, trainable=False)
     config = json.loads(json.dumps(layer.get_config()))  # what a file can hold
     again = type(layer).from_config(config)
     assert json.loads(json.dumps(again.get_config())) == config

@@ -2,6 +2,7 @@
 
 from keras import layers, ops, saving
 
+from tfsum.layers.layer import Layer
 from tfsum.layers.masks import additive_mask
 from tfsum.tensor import Tensor
 
@@ -11,7 +12,7 @@ FOLLOWING = (2.0, 5.0)
 
 
 @saving.register_keras_serializable("tfsum")
-class CopyAttention(layers.Layer):
+class CopyAttention(Layer):
     """Mixes the next token's probabilities with an attention over the source: pointer-generator.
 
     P(w) = (1 - g) P_vocabulary(w) + g * (the attention to all places of the source that hold w).
@@ -162,9 +163,6 @@ class CopyAttention(layers.Layer):
 
         share = self.gate(ops.concatenate([x, read, *sums], axis=-1))  # (B, T, 2 D + 2) -> 1
         return attention, ops.sigmoid(ops.cast(share, "float32"))
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "d_model": self.d_model}
 
 
 def last_two(target_ids: Tensor) -> Tensor:

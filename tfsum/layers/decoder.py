@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keras import DTypePolicy, initializers, ops, saving
+from keras import DTypePolicy, ops, saving
 
 from tfsum.layers.masks import combine_masks, look_ahead_mask
 from tfsum.layers.multi_head_attention import Cache
@@ -17,8 +17,8 @@ class DecoderLayer(ResidualLayer):
     Each of the three sublayers has its own weights, residual connection and normalization.
     Post-norm (the paper's): x = LN(x + sublayer(x)). Pre-norm: x = x + sublayer(LN(x)).
 
-    The arguments are those of `EncoderLayer`, except `normalize_attention_input`; those of
-    attention apply to both attentions.
+    The arguments are those of `EncoderLayer`; those of attention apply to both attentions, except
+    `normalize_attention_input`, which is about self-attention.
 
     Raises:
         Error: `norm` is neither "post" nor "pre".
@@ -34,33 +34,6 @@ class DecoderLayer(ResidualLayer):
     """
 
     sublayers = ("self_attention", "cross_attention", "feed_forward")
-
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        feed_forward_width: int,
-        activation: str = "relu",
-        norm: str = "post",
-        dropout: float = 0.1,
-        attention_dropout: float = 0.0,
-        activation_dropout: float = 0.0,
-        epsilon: float = 1e-6,
-        kernel_initializer: str | initializers.Initializer = "glorot_uniform",
-        **kwargs: object,
-    ):
-        config = {
-            "d_model": d_model,
-            "num_heads": num_heads,
-            "feed_forward_width": feed_forward_width,
-            "activation": activation,
-            "norm": norm,
-            "dropout": dropout,
-            "attention_dropout": attention_dropout,
-            "activation_dropout": activation_dropout,
-            "epsilon": epsilon,
-        }
-        super().__init__(config, kernel_initializer, **kwargs)
 
     def call(
         self,
@@ -225,14 +198,12 @@ class Decoder(Stack):
         trainable: bool = True,
         **layer: Any,
     ):
-        super().__init__(
-            {"num_layers": num_layers}, layer, name=name, dtype=dtype, trainable=trainable
-        )
+        super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.decoder_layers = [
             DecoderLayer(**layer, name=f"layer_{i}", dtype=self.dtype_policy)
             for i in range(num_layers)
         ]
-        self.end_stack()
+        self.end_stack(**layer)
 
     def stacked(self) -> list:
         return self.decoder_layers

@@ -10,9 +10,10 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-from keras import layers, ops, random, saving
+from keras import ops, random, saving
 
 from tfsum.errors import Error
+from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
 
 _step = threading.local()  # each replica traces its step in its own thread
@@ -67,7 +68,7 @@ class StepSeedGenerator(random.SeedGenerator):
 
 
 @saving.register_keras_serializable("tfsum")
-class Dropout(layers.Layer):
+class Dropout(Layer):
     """Sets a fraction of the values to 0 in training and scales the others up.
 
     Args:
@@ -98,7 +99,7 @@ class Dropout(layers.Layer):
         super().__init__(**kwargs)
         if not 0 <= rate < 1:
             raise Error(f"Dropout: rate is {rate}; it must be at least 0 and below 1")
-        self.rate, self.seed = rate, seed
+        self.rate = rate
         if rate:
             self.seed_generator = StepSeedGenerator(seed)
         self.built = True  # there are no weights
@@ -108,6 +109,3 @@ class Dropout(layers.Layer):
         if not training or not self.rate:
             return x
         return random.dropout(x, self.rate, seed=self.seed_generator)
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "rate": self.rate, "seed": self.seed}

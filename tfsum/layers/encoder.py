@@ -51,41 +51,6 @@ class EncoderLayer(ResidualLayer):
 
     sublayers = ("attention", "feed_forward")
 
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        feed_forward_width: int,
-        activation: str = "relu",
-        norm: str = "post",
-        dropout: float = 0.1,
-        attention_dropout: float = 0.0,
-        activation_dropout: float = 0.0,
-        epsilon: float = 1e-6,
-        normalize_attention_input: bool = True,
-        kernel_initializer: str | keras.initializers.Initializer = "glorot_uniform",
-        **kwargs: object,
-    ):
-        config = {
-            "d_model": d_model,
-            "num_heads": num_heads,
-            "feed_forward_width": feed_forward_width,
-            "activation": activation,
-            "norm": norm,
-            "dropout": dropout,
-            "attention_dropout": attention_dropout,
-            "activation_dropout": activation_dropout,
-            "epsilon": epsilon,
-            "normalize_attention_input": normalize_attention_input,
-        }
-        super().__init__(config, kernel_initializer, **kwargs)
-
-    def _normalization(self, sublayer: str) -> keras.layers.Layer | None:
-        omitted = self.norm == "pre" and not self._config["normalize_attention_input"]
-        if sublayer == "attention" and omitted:
-            return None
-        return super()._normalization(sublayer)
-
     def call(
         self,
         x: Tensor,
@@ -166,13 +131,7 @@ class Encoder(Stack):
         trainable: bool = True,
         **layer: Any,
     ):
-        super().__init__(
-            {"num_layers": num_layers, "normalize_first_input": normalize_first_input},
-            layer,
-            name=name,
-            dtype=dtype,
-            trainable=trainable,
-        )
+        super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.encoder_layers = [
             EncoderLayer(
                 **{**layer, "normalize_attention_input": normalize_first_input or i > 0},
@@ -181,7 +140,7 @@ class Encoder(Stack):
             )
             for i in range(num_layers)
         ]
-        self.end_stack()
+        self.end_stack(**layer)
 
     def stacked(self) -> list:
         return self.encoder_layers

@@ -6,6 +6,7 @@ from keras import backend, distribution, initializers, layers, ops, saving
 
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
+from tfsum.layers.layer import Layer
 from tfsum.layers.masks import additive_mask, combine_masks
 from tfsum.tensor import Tensor
 
@@ -36,11 +37,6 @@ class Cache(NamedTuple):
         """Shape of the tensor, (B, H, L, K, D/H)."""
         return self.tensor.shape
 
-    @property
-    def dtype(self):
-        """Data type of the tensor."""
-        return self.tensor.dtype
-
     def write(self, position: Tensor, values: Tensor) -> "Cache":
         """Sets one position, on every backend and under XLA.
 
@@ -68,7 +64,7 @@ class Cache(NamedTuple):
 
 
 @saving.register_keras_serializable("tfsum")
-class MultiHeadAttention(layers.Layer):
+class MultiHeadAttention(Layer):
     """Multi-head attention: softmax(Q K^T / sqrt(D/H)) V in H heads, concatenated and projected.
 
     Self-attention if only `query` is given, cross-attention with `value`. Heads are contiguous
@@ -110,13 +106,13 @@ class MultiHeadAttention(layers.Layer):
                 "choose num_heads among the divisors of d_model"
             )
         self.num_heads, self.d_model, self.dropout = num_heads, d_model, dropout
-        self.kernel_initializer = initializers.get(kernel_initializer)
+        initializer = initializers.get(kernel_initializer)
 
         def dense(name):
             # Cloned: one initializer object would give all four kernels the same values.
             return layers.Dense(
                 d_model,
-                kernel_initializer=self.kernel_initializer.clone(),
+                kernel_initializer=initializer.clone(),
                 name=name,
                 dtype=self.dtype_policy,
             )
@@ -316,12 +312,3 @@ class MultiHeadAttention(layers.Layer):
         """(B, T, D) -> (B, T, H, D/H)."""
         batch, length, _ = ops.shape(x)
         return ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads))
-
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "d_model": self.d_model,
-            "dropout": self.dropout,
-            "kernel_initializer": initializers.serialize(self.kernel_initializer),
-        }

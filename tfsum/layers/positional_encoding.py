@@ -1,10 +1,11 @@
 """Sinusoidal positions (Vaswani et al. 2017, "Attention Is All You Need", section 3.5)."""
 
 import numpy as np
-from keras import layers, ops, saving
+from keras import ops, saving
 
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
+from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
 
 
@@ -63,7 +64,7 @@ def encode_positions(positions: Tensor, d_model: int) -> Tensor:
 
 
 @saving.register_keras_serializable("tfsum")
-class PositionalEncoding(layers.Layer):
+class PositionalEncoding(Layer):
     """Adds sinusoidal positions to vectors: (B, T, D) -> (B, T, D).
 
     Args:
@@ -80,7 +81,7 @@ class PositionalEncoding(layers.Layer):
 
     def __init__(self, scale: bool = False, dropout: float = 0.0, **kwargs: object):
         super().__init__(**kwargs)
-        self.scale, self.dropout = scale, dropout
+        self.scale = scale
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.built = True  # there are no weights
 
@@ -108,6 +109,3 @@ class PositionalEncoding(layers.Layer):
         # 101.
         total = ops.cast(ops.cast(x, "float32") + encoded, self.compute_dtype)
         return self.drop(total, training=training)
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "scale": self.scale, "dropout": self.dropout}

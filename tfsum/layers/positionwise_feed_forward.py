@@ -6,6 +6,7 @@ from keras import initializers, layers, ops, saving
 
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
+from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
 
 
@@ -35,7 +36,7 @@ ACTIVATIONS = {"gelu": gelu_erf, "gelu_tanh": gelu_tanh, "relu": ops.relu}
 
 
 @saving.register_keras_serializable("tfsum")
-class PositionwiseFeedForward(layers.Layer):
+class PositionwiseFeedForward(Layer):
     """Two dense layers applied at each position: (B, T, D) -> (B, T, D).
 
     Positions are independent, so that padding needs no mask.
@@ -75,18 +76,17 @@ class PositionwiseFeedForward(layers.Layer):
                 f" {', '.join(ACTIVATIONS)}"
             )
         self.d_model, self.feed_forward_width = d_model, feed_forward_width
-        self.activation, self.dropout = activation, dropout
-        self.kernel_initializer = initializers.get(kernel_initializer)
+        initializer = initializers.get(kernel_initializer)
         self.inner = layers.Dense(
             feed_forward_width,
             ACTIVATIONS[activation],
-            kernel_initializer=self.kernel_initializer.clone(),
+            kernel_initializer=initializer.clone(),
             name="inner",
             dtype=self.dtype_policy,
         )
         self.outer = layers.Dense(
             d_model,
-            kernel_initializer=self.kernel_initializer.clone(),
+            kernel_initializer=initializer.clone(),
             name="outer",
             dtype=self.dtype_policy,
         )
@@ -99,13 +99,3 @@ class PositionwiseFeedForward(layers.Layer):
     def call(self, x: Tensor, training: bool | None = None) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
         return self.outer(self.drop(self.inner(x), training=training))
-
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "d_model": self.d_model,
-            "feed_forward_width": self.feed_forward_width,
-            "activation": self.activation,
-            "dropout": self.dropout,
-            "kernel_initializer": initializers.serialize(self.kernel_initializer),
-        }

@@ -6,20 +6,18 @@ import keras
 
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
+from tfsum.layers.layer import Layer
 from tfsum.layers.multi_head_attention import MultiHeadAttention
 from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
 from tfsum.tensor import Tensor
 
 
-class ResidualLayer(keras.layers.Layer):
+class ResidualLayer(Layer):
     """Base class of `EncoderLayer` and `DecoderLayer`: attentions, then a feed-forward network.
 
     A sublayer is an attribute, such as `feed_forward`, and has two others: its normalization
-    `feed_forward_norm` and its dropout `feed_forward_drop`.
-
-    Args:
-        config: Arguments of the layer by name, see `EncoderLayer`.
-        kernel_initializer: Initializer of every kernel.
+    `feed_forward_norm` and its dropout `feed_forward_drop`. The arguments are described in
+    `EncoderLayer`.
 
     Raises:
         Error: `norm` is neither "post" nor "pre".
@@ -34,54 +32,56 @@ class ResidualLayer(keras.layers.Layer):
 
     def __init__(
         self,
-        config: dict[str, Any],
-        kernel_initializer: str | keras.initializers.Initializer,
+        d_model: int,
+        num_heads: int,
+        feed_forward_width: int,
+        activation: str = "relu",
+        norm: str = "post",
+        dropout: float = 0.1,
+        attention_dropout: float = 0.0,
+        activation_dropout: float = 0.0,
+        epsilon: float = 1e-6,
+        normalize_attention_input: bool = True,
+        kernel_initializer: str | keras.initializers.Initializer = "glorot_uniform",
         **kwargs: object,
     ):
         super().__init__(**kwargs)
-        if config["norm"] not in ("post", "pre"):
-            raise Error(
-                f"{type(self).__name__}: norm is {config['norm']!r}; it must be 'post' or 'pre'"
-            )
-        self._config = config
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.norm = config["norm"]
+        if norm not in ("post", "pre"):
+            raise Error(f"{type(self).__name__}: norm is {norm!r}; it must be 'post' or 'pre'")
+        self.d_model, self.norm = d_model, norm
+        kernel_initializer = keras.initializers.get(kernel_initializer)
         policy = self.dtype_policy
 
-        for name in self.sublayers[:-1]:
+        *attentions, _ = self.sublayers
+        for name in attentions:
             attention = MultiHeadAttention(
-                config["num_heads"],
-                config["d_model"],
-                config["attention_dropout"],
-                self.kernel_initializer,
-                name=name,
-                dtype=policy,
+                num_heads, d_model, attention_dropout, kernel_initializer, name=name, dtype=policy
             )
             setattr(self, name, attention)
         self.feed_forward = PositionwiseFeedForward(
-            config["d_model"],
-            config["feed_forward_width"],
-            config["activation"],
-            config["activation_dropout"],
-            self.kernel_initializer,
+            d_model,
+            feed_forward_width,
+            activation,
+            activation_dropout,
+            kernel_initializer,
             name="feed_forward",
             dtype=policy,
         )
-        for name in self.sublayers:
-            setattr(self, f"{name}_norm", self._normalization(name))
-            drop = Dropout(config["dropout"], name=f"{name}_dropout", dtype=policy)
-            setattr(self, f"{name}_drop", drop)
 
-    def _normalization(self, sublayer: str) -> keras.layers.Layer | None:
-        """The normalization of a sublayer, or None for none."""
-        return keras.layers.LayerNormalization(
-            epsilon=self._config["epsilon"], name=f"{sublayer}_norm", dtype=self.dtype_policy
-        )
+        without_norm = norm == "pre" and not normalize_attention_input
+        for name in self.sublayers:
+            normalization = None
+            if not (without_norm and name == attentions[0]):
+                normalization = keras.layers.LayerNormalization(
+                    epsilon=epsilon, name=f"{name}_norm", dtype=policy
+                )
+            setattr(self, f"{name}_norm", normalization)
+            setattr(self, f"{name}_drop", Dropout(dropout, name=f"{name}_dropout", dtype=policy))
 
     def build(self, input_shape: object = None) -> None:
         for name in self.sublayers:
-            getattr(self, name).build((None, None, self._config["d_model"]))
-            build_normalization(getattr(self, f"{name}_norm"), self._config["d_model"])
+            getattr(self, name).build((None, None, self.d_model))
+            build_normalization(getattr(self, f"{name}_norm"), self.d_model)
 
     def before(self, sublayer: str, x: Tensor) -> Tensor:
         """The input of a sublayer: x, which a pre-norm layer normalizes."""
@@ -96,13 +96,6 @@ class ResidualLayer(keras.layers.Layer):
         if self.norm == "pre":
             return x
         return getattr(self, f"{sublayer}_norm")(x)
-
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            **self._config,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }
 
 
 def build_normalization(norm: keras.layers.LayerNormalization | None, d_model: int) -> None:
@@ -126,12 +119,8 @@ def build_normalization(norm: keras.layers.LayerNormalization | None, d_model: i
         norm.axis = [-1]
 
 
-class Stack(keras.layers.Layer):
+class Stack(Layer):
     """Base class of `Encoder` and `Decoder`: layers; a pre-norm stack ends with a normalization.
-
-    Args:
-        config: Arguments of the stack itself by name.
-        layer: Arguments of every layer by name.
 
     Example:
         >>> from tfsum.layers import Encoder
@@ -144,18 +133,16 @@ class Stack(keras.layers.Layer):
 
     final_norm: keras.layers.Layer | None = None
 
-    def __init__(self, config: dict[str, Any], layer: dict[str, Any], **kwargs: object):
-        super().__init__(**kwargs)
-        self._config, self._layer_config = config, layer
-
     def stacked(self) -> list:
         """The layers in their order."""
         raise NotImplementedError
 
-    def end_stack(self) -> None:
-        """Adds the normalization at the end of a pre-norm stack."""
-        if self._layer_config.get("norm", "post") == "pre":
-            epsilon = self._layer_config.get("epsilon", 1e-6)
+    def end_stack(
+        self, d_model: int, norm: str = "post", epsilon: float = 1e-6, **others: object
+    ) -> None:
+        """Adds the normalization at the end of a pre-norm stack; takes a layer's arguments."""
+        self.d_model = d_model
+        if norm == "pre":
             self.final_norm = keras.layers.LayerNormalization(
                 epsilon=epsilon, name="final_norm", dtype=self.dtype_policy
             )
@@ -163,7 +150,7 @@ class Stack(keras.layers.Layer):
     def build(self, input_shape: object = None) -> None:
         for layer in self.stacked():
             layer.build(None)
-        build_normalization(self.final_norm, self._layer_config["d_model"])
+        build_normalization(self.final_norm, self.d_model)
 
     def follow(
         self, x: Tensor, *source: Tensor, return_attention_weights: bool, **options: Any
@@ -191,9 +178,3 @@ class Stack(keras.layers.Layer):
         if self.final_norm is not None:
             x = self.final_norm(x)
         return x, outputs, attentions
-
-    def get_config(self) -> dict:
-        layer = dict(self._layer_config)
-        if isinstance(layer.get("kernel_initializer"), keras.initializers.Initializer):
-            layer["kernel_initializer"] = keras.initializers.serialize(layer["kernel_initializer"])
-        return {**super().get_config(), **self._config, **layer}

@@ -12,11 +12,12 @@ Source: Liu 2019, "Fine-tune BERT for Extractive Summarization", section 2.3.
 from keras import layers, ops, saving
 
 from tfsum.layers import Encoder, PositionalEncoding
+from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
 
 
 @saving.register_keras_serializable("tfsum")
-class ClassifierHead(layers.Layer):
+class ClassifierHead(Layer):
     """One linear unit: each sentence is scored independently (nlpyang/BertSum, `Classifier`).
 
     Args:
@@ -47,12 +48,9 @@ class ClassifierHead(layers.Layer):
         """Sentence vectors (B, S, D) and their bool mask (B, S) -> float32 logits (B, S)."""
         return self.score(vectors)[..., 0]
 
-    def get_config(self) -> dict:
-        return {**super().get_config(), "d_model": self.d_model}
-
 
 @saving.register_keras_serializable("tfsum")
-class InterSentenceTransformer(layers.Layer):
+class InterSentenceTransformer(Layer):
     """A pre-norm encoder over the sentences of a document (nlpyang/BertSum,
     `TransformerInterEncoder`).
 
@@ -84,13 +82,7 @@ class InterSentenceTransformer(layers.Layer):
         **kwargs: object,
     ):
         super().__init__(**kwargs)
-        self._config = {
-            "d_model": d_model,
-            "num_layers": num_layers,
-            "num_heads": num_heads,
-            "feed_forward_width": feed_forward_width,
-            "dropout": dropout,
-        }
+        self.d_model = d_model
         self.positions = PositionalEncoding(name="positions", dtype=self.dtype_policy)
         self.encoder = Encoder(
             num_layers,
@@ -111,7 +103,7 @@ class InterSentenceTransformer(layers.Layer):
 
     def build(self, input_shape: object = None) -> None:
         self.encoder.build(None)
-        self.score.build((None, None, self._config["d_model"]))
+        self.score.build((None, None, self.d_model))
 
     def call(
         self,
@@ -135,9 +127,6 @@ class InterSentenceTransformer(layers.Layer):
         x = self.positions(x, first_position=first_position)
         x = self.encoder(x, key_mask=sentence_mask, training=training)
         return self.score(x)[..., 0]
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), **self._config}
 
 
 # Value of `head` in `BertSumExt` and in recipes -> class; `import tfsum.papers` adds "lstm".

@@ -4,6 +4,7 @@ from keras import layers, ops, saving
 
 from tfsum.errors import Error
 from tfsum.layers import Dropout
+from tfsum.layers.layer import Layer
 from tfsum.models.sentence_heads import HEADS
 from tfsum.tensor import Tensor
 
@@ -11,7 +12,7 @@ EPSILON = 1e-5  # Of torch's normalization, which the original uses.
 
 
 @saving.register_keras_serializable("tfsum")
-class LayerNormLSTM(layers.Layer):
+class LayerNormLSTM(Layer):
     """One layer of an LSTM with layer normalization, in one direction: (B, T, D) -> (B, T, U).
 
     The sums of a step are LN(W x + b) + LN(V h + c); their four parts are the input, forget and
@@ -107,12 +108,9 @@ class LayerNormLSTM(layers.Layer):
 
         return states, states
 
-    def get_config(self) -> dict:
-        return {**super().get_config(), "units": self.units, "go_backwards": self.go_backwards}
-
 
 @saving.register_keras_serializable("tfsum")
-class LSTMHead(layers.Layer):
+class LSTMHead(Layer):
     """A bidirectional LSTM over the sentences of a document.
 
     The vector of a sentence is added to the outputs of both directions at its place, which are half
@@ -143,8 +141,7 @@ class LSTMHead(layers.Layer):
                 f"LSTMHead: d_model is {d_model}; it must be even, half of it for each direction"
             )
 
-        self._config = {"d_model": d_model, "dropout": dropout, "legacy": legacy}
-        self.legacy = legacy
+        self.d_model, self.legacy = d_model, legacy
         self.forward_lstm = LayerNormLSTM(d_model // 2, name="forward", dtype=self.dtype_policy)
         self.backward_lstm = LayerNormLSTM(
             d_model // 2, go_backwards=True, name="backward", dtype=self.dtype_policy
@@ -154,7 +151,7 @@ class LSTMHead(layers.Layer):
 
     def build(self, input_shape: object = None) -> None:
         for layer in (self.forward_lstm, self.backward_lstm, self.score):
-            layer.build((None, None, self._config["d_model"]))
+            layer.build((None, None, self.d_model))
 
     def call(
         self,
@@ -174,9 +171,6 @@ class LSTMHead(layers.Layer):
         outputs = self.drop(ops.concatenate([forward, backward], axis=-1), training=training)
 
         return self.score(x + outputs)[..., 0]
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), **self._config}
 
 
 HEADS["lstm"] = LSTMHead
