@@ -98,7 +98,6 @@ def save_model(
     vocabulary: Sequence[str] | None = None,
     settings: dict | None = None,
     target_vocabulary: Sequence[str] | None = None,
-    tensors: dict[str, np.ndarray] | None = None,
 ) -> None:
     """Writes a model folder; the `save_pretrained` of every model.
 
@@ -108,7 +107,6 @@ def save_model(
         vocabulary: Word pieces, for vocab.txt.
         settings: Content of tfsum.json (text settings under "text", recipe, scores).
         target_vocabulary: Word pieces of the target, for target_vocab.txt, if they differ.
-        tensors: Content of model.safetensors, for a model that is not built.
 
     Raises:
         CheckpointError: A file cannot be written.
@@ -120,10 +118,8 @@ def save_model(
         ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
         ['config.json', 'model.safetensors', 'tfsum.json', 'vocab.txt']
     """
-    if tensors is None:
-        if not model.built:  # a user's own model may have no `build` without a shape
-            model.build()
-        tensors = model.tensors()
+    if not model.built:  # a user's own model may have no `build` without a shape
+        model.build()
 
     vocabularies = {"vocab.txt": vocabulary, "target_vocab.txt": target_vocabulary}
     files = {
@@ -133,7 +129,7 @@ def save_model(
     }
     if settings is not None:
         files["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
-    save(folder, model.folder_config(), tensors, files)
+    save(folder, model.folder_config(), model.tensors(), files)
 
 
 def save(

@@ -4,7 +4,7 @@ BERT is under `bert.model.` with Hugging Face's names. A head is under `encoder.
 or `ext_layer.` (nlpyang/PreSumm); an abstractive model (PreSumm) has `decoder.` and `generator.`.
 """
 
-import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from tfsum.formats.weight_names import (
     NORM,
     TABLE,
     bert_names,
-    bert_shapes,
     named_tensors,
     rows_of,
     variables_by_path,
@@ -79,11 +78,17 @@ UNUSED = ("transformer_inter.0.layer_norm.weight", "transformer_inter.0.layer_no
 """In the file, but the original's first layer never applies it: it attends on what it is given."""
 TIED = ("generator.0.weight", "decoder.embeddings.weight")
 """The output's weights, and the embedding that they are."""
-POSITIONS, POSITION_ROWS = "pos_emb.pe", 5000  # a buffer of the original
-POSITION_ERROR = 2e-3
+POSITIONS, POSITION_ROWS = "pos_emb.pe", 5000
+BUFFERS = {
+    "pe": (
+        "table of sines and cosines that BertSum adds to its sentences and PreSumm to its targets"
+    ),
+    "mask": "mask of later tokens that PreSumm's decoder has",
+}
+"""End of a name -> what the original's program saves under it, of 5000 positions."""
+BUFFER_ERROR = 2e-3
 """The original took the angles of 5000 positions in float32, which are wrong by up to 5e-4
 there."""
-MASK = re.compile(r"decoder\.transformer_layers\.\d+\.mask$")
 
 
 def bertsum_names(
@@ -183,32 +188,39 @@ def bertsum_tensors(
         (1, 8)
     """
     tensors = named_tensors(named_variables(model), bertsum_names(model, prefix))
-    width = model.bert.config["hidden_size"]
-    positions = np.asarray(positional_encoding(POSITION_ROWS, width))[None]
+    tensors |= _buffers(model, prefix)
     if isinstance(model, BertSumAbs):
-        masks = [
-            f"decoder.transformer_layers.{i}.mask"
-            for i in range(model.config["num_decoder_layers"])
-        ]
-        later = np.triu(np.ones((1, POSITION_ROWS, POSITION_ROWS), np.uint8), k=1)
-        tensors |= {"decoder." + POSITIONS: positions, TIED[0]: tensors[TIED[1]]}
-        tensors |= dict.fromkeys(masks, later)
+        tensors[TIED[0]] = tensors[TIED[1]]
     elif model.config["head"] == "transformer":
+        width = model.bert.config["hidden_size"]
         unused = (np.ones(width, np.float32), np.zeros(width, np.float32))
-        tensors |= {prefix + POSITIONS: positions}
-        tensors |= {prefix + name: value for name, value in zip(UNUSED, unused)}
+        tensors |= {prefix + name: value for name, value in zip(UNUSED, unused, strict=True)}
 
     return tensors
 
 
+def _buffers(model: BertSumExt | BertSumAbs, prefix: str) -> dict[str, np.ndarray]:
+    """What the original's program computes and saves beside the weights, by name."""
+    width = model.bert.config["hidden_size"]
+    positions = np.asarray(positional_encoding(POSITION_ROWS, width))[None]
+    if isinstance(model, BertSumAbs):
+        layers = range(model.config["num_decoder_layers"])
+        later = np.triu(np.ones((1, POSITION_ROWS, POSITION_ROWS), np.uint8), k=1)
+        masks = dict.fromkeys([f"decoder.transformer_layers.{i}.mask" for i in layers], later)
+        return {"decoder." + POSITIONS: positions, **masks}
+
+    return {prefix + POSITIONS: positions} if model.config["head"] == "transformer" else {}
+
+
 def without_buffers(
-    tensors: dict[str, np.ndarray], prefix: str, source: str
+    tensors: Mapping[str, np.ndarray], model: BertSumExt | BertSumAbs, prefix: str, source: str
 ) -> dict[str, np.ndarray]:
     """Checks the tensors of a file that are no weights of ours, and leaves them out.
 
     Args:
         tensors: Tensors of the file by name.
-        prefix: Prefix of the head's names, or "decoder.".
+        model: A model of the file's sizes.
+        prefix: Prefix of the head's names.
         source: The file's name, for errors.
 
     Returns:
@@ -217,33 +229,24 @@ def without_buffers(
     Raises:
         CheckpointError: A buffer is not what the original's program has in it, or the tied weights
             differ.
-
-    Example:
-        >>> sorted(without_buffers({"encoder.linear1.bias": np.zeros(1)}, "encoder.", "model.pt"))
-        ['encoder.linear1.bias']
     """
-    weights = {name: value for name, value in tensors.items() if not NO_WEIGHT.search(name)}
-    positions = weights.pop(prefix + POSITIONS, None)
-    if positions is not None:
-        sound = positions.ndim == 3 and len(positions) == 1 and positions.size > 0
-        expected = np.asarray(positional_encoding(*positions.shape[1:]))[None] if sound else None
+    unused = [prefix + name for name in UNUSED]
+    weights = {
+        name: value
+        for name, value in tensors.items()
+        if not NO_WEIGHT.search(name) and name not in unused
+    }
+    for name, expected in _buffers(model, prefix).items():
+        stored = weights.pop(name, expected)
+        part = expected[:, : stored.shape[1], : stored.shape[-1]] if stored.ndim == 3 else expected
         # nor is what is no number
-        if expected is None or not np.abs(positions - expected).max() <= POSITION_ERROR:
-            raise CheckpointError(
-                f"{source}: {prefix}{POSITIONS} {list(positions.shape)} is not the table of "
-                "sines and cosines that BertSum adds to its sentences and PreSumm to its targets"
-            )
-
-    for name in [name for name in weights if MASK.match(name)]:
-        mask = weights.pop(name)
         if (
-            mask.ndim != 3
-            or mask.shape[1] != mask.shape[2]
-            or not np.array_equal(mask[0].astype(bool), np.triu(np.ones(mask.shape[1:], bool), k=1))
+            stored.shape != part.shape
+            or not np.abs(np.subtract(stored, part, dtype=np.float32)).max(initial=0.0)
+            <= BUFFER_ERROR
         ):
             raise CheckpointError(
-                f"{source}: {name} {list(mask.shape)} is not the mask of later tokens that"
-                " PreSumm's decoder has"
+                f"{source}: {name} {list(stored.shape)} is not the {BUFFERS[name.split('.')[-1]]}"
             )
 
     if TIED[0] in weights and TIED[1] in weights:
@@ -254,75 +257,4 @@ def without_buffers(
                 " of another program"
             )
 
-    return {
-        name: value for name, value in weights.items() if name.removeprefix(prefix) not in UNUSED
-    }
-
-
-def bertsum_shapes(model: BertSumExt | BertSumAbs, paths: list[str]) -> dict[str, tuple[int, ...]]:
-    """Gives the shape of each weight, kernels as (in, out).
-
-    Args:
-        model: A model, which need not be built.
-        paths: Paths of its weights, as `bertsum_names` lists them.
-
-    Returns:
-        shapes by path.
-
-    Example:
-        >>> model = BertSumExt(
-        ...     {
-        ...         "vocab_size": 10,
-        ...         "hidden_size": 8,
-        ...         "num_hidden_layers": 1,
-        ...         "num_attention_heads": 2,
-        ...         "intermediate_size": 16,
-        ...     },
-        ...     head="classifier",
-        ... )
-        >>> bertsum_shapes(model, ["head/score/kernel"])["head/score/kernel"]
-        (8, 1)
-    """
-    bert, config = model.bert.config, model.config
-    rows, width = bert["vocab_size"], bert["hidden_size"]
-    shapes = bert_shapes(bert, bert["num_hidden_layers"])
-    encoder = {f"bert/{path}": shape for path, shape in shapes.items()}
-
-    if isinstance(model, BertSumAbs):
-        table = [
-            ("target_embedding/embeddings", (rows, width)),
-            ("output_bias", (rows,)),
-            *_layer_shapes("decoder/.*", width, config["feed_forward_width"]),
-        ]
-    else:
-        units, gates = width // 2, 4 * (width // 2)  # input, forget, output, cell
-        lstm = r"head/(for|back)ward/"
-        table = [
-            ("head/score/kernel", (width, 1)),
-            ("head/score/bias", (1,)),
-            (lstm + "input_projection/kernel", (width, gates)),
-            (lstm + "recurrent_projection/kernel", (units, gates)),
-            (lstm + r"(input|recurrent)_(projection/bias|norm/(gamma|beta))", (gates,)),
-            (lstm + "cell_norm/(gamma|beta)", (units,)),
-            *_layer_shapes("head/encoder/.*", width, config["head_feed_forward_width"]),
-            ("head/encoder/final_norm/(gamma|beta)", (width,)),
-        ]
-    return encoder | {
-        path: next(shape for pattern, shape in table if re.fullmatch(pattern, path))
-        for path in paths
-        if path not in encoder
-    }
-
-
-def _layer_shapes(
-    below: str, width: int, feed_forward_width: int
-) -> list[tuple[str, tuple[int, ...]]]:
-    attention = r"attention/(query|key|value|output)"
-    return [
-        (rf"{below}{attention}/kernel", (width, width)),
-        (rf"{below}feed_forward/inner/kernel", (width, feed_forward_width)),
-        (rf"{below}feed_forward/outer/kernel", (feed_forward_width, width)),
-        (rf"{below}feed_forward/inner/bias", (feed_forward_width,)),
-        (rf"{below}({attention}|feed_forward/outer)/bias", (width,)),
-        (rf"{below}(\w+_)?norm/(gamma|beta)", (width,)),
-    ]
+    return weights

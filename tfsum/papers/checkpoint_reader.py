@@ -12,19 +12,18 @@ import os
 import pathlib
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfsum.data.preparation import vocabulary_file
 from tfsum.errors import CheckpointError
-from tfsum.formats import assign_weights, model_folder, text_settings, torch_file, weight_names
+from tfsum.formats import assign_weights, text_settings, torch_file
 from tfsum.formats.config_json import errors_named
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import (
     BERT,
     bertsum_names,
-    bertsum_shapes,
     named_variables,
     without_buffers,
 )
@@ -70,40 +69,16 @@ def read_bertsum(
             are not those of `bert`; tensors missing, unknown or of another shape, all of them at
             once.
     """
-    stored = open_bertsum(path, bert, head_heads, **changes)
-    stored.model.build()
-    assign_weights.assign_arrays(named_variables(stored.model), stored.weights)
-    return stored.model
+    model, _ = read_with_notes(path, bert, head_heads, **changes)
+    return model
 
 
-class StoredBertSum(NamedTuple):
-    """A checkpoint of BertSum or PreSumm, checked, its weights still in the file.
-
-    Attributes:
-        model: Model with the sizes of the file, not built.
-        weights: Arrays by the paths of its variables, kernels as (in, out): read-only views of the
-            file.
-        notes: What of the file is left out or rounded, one line each.
-    """
-
-    model: BertSumExt | BertSumAbs
-    weights: dict[str, np.ndarray]
-    notes: list[str]
-
-
-def open_bertsum(
+def read_with_notes(
     path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None, **changes: Any
-) -> StoredBertSum:
-    """Checks a checkpoint of BertSum or PreSumm, without the memory of a model.
+) -> tuple[BertSumExt | BertSumAbs, list[str]]:
+    """Reads a checkpoint, and notes what of the file is left out or rounded, one line each.
 
-    Args:
-        path: Path of the .pt file.
-        bert: Arguments of `Bert`, as in `read_bertsum`.
-        head_heads: Attention heads above the encoder.
-        **changes: Arguments of the model, as in `read_bertsum`.
-
-    Raises:
-        CheckpointError: See `read_bertsum`.
+    The arguments and errors are those of `read_bertsum`.
     """
     content = torch_file.read_torch_file(path)
     tensors = content.get("model", content)
@@ -129,16 +104,11 @@ def open_bertsum(
     arguments = sizes.decoder() if kind is BertSumAbs else sizes.head()
     with errors_named(path):
         model = kind(encoder, **(arguments | changes))
+        model.build()
 
-    names = bertsum_names(model, prefix)
-    weights = without_buffers(dict(tensors), prefix, str(path))
-    shapes = bertsum_shapes(model, [place for _, place, _ in names])
-
-    return StoredBertSum(
-        model,
-        assign_weights.checked(shapes, names, weights, path),
-        _notes(content, tensors, weights),
-    )
+    weights = without_buffers(tensors, model, prefix, str(path))
+    assign_weights.assign(named_variables(model), bertsum_names(model, prefix), weights, path)
+    return model, _notes(content, tensors, weights)
 
 
 def checkpoint_to_folder(
@@ -178,8 +148,7 @@ def checkpoint_to_folder(
 
     file = vocabulary_file(os.fspath(vocabulary))
     pieces = text_settings.read_pieces(file)
-    stored = open_bertsum(source, bert, **changes)
-    model = stored.model
+    model, notes = read_with_notes(source, bert, **changes)
     rows = model.bert.config["vocab_size"]
     if len(pieces) != rows:
         raise CheckpointError(
@@ -197,22 +166,8 @@ def checkpoint_to_folder(
             )
 
     settings = {"text": text_settings.read_text_settings(vocabulary, lowercase)}
-    encoder = weight_names.bert_names(model.bert.config["num_hidden_layers"], "bert.")
-    names = [(name, f"bert/{path}", transposed) for name, path, transposed in encoder]
-    names += weight_names.dotted_names(
-        {path: value for path, value in stored.weights.items() if not path.startswith("bert/")}
-    )
-    # those of BERT are as they are in the checkpoint, and not copied
-    tensors = weight_names.named_tensors(stored.weights, names)
-    model_folder.save_model(
-        model,
-        destination,
-        pieces,
-        settings,
-        tensors={name: value.astype(np.float32, copy=False) for name, value in tensors.items()},
-    )
-
-    return stored.notes
+    model.save_pretrained(destination, pieces, settings)
+    return notes
 
 
 def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
@@ -240,16 +195,14 @@ def read_options(options: object, path: str | os.PathLike) -> dict[str, Any]:
         )
 
     known = dict(options if isinstance(options, dict) else vars(options))
-    counts = {name: known[name] for name in COUNTS if name in known}
-    rates = {name: known[name] for name in RATES if name in known}
     if wrong := [
-        f"{name} is {value!r}, expected a whole number above 0"
-        for name, value in counts.items()
-        if type(value) is not int or value < 1
+        f"{name} is {known[name]!r}, expected a whole number above 0"
+        for name in COUNTS
+        if name in known and (type(known[name]) is not int or known[name] < 1)
     ] + [
-        f"{name} is {value!r}, expected a number of at least 0 and below 1"
-        for name, value in rates.items()
-        if not (type(value) in (int, float) and 0 <= value < 1)
+        f"{name} is {known[name]!r}, expected a number of at least 0 and below 1"
+        for name in RATES
+        if name in known and not (type(known[name]) in (int, float) and 0 <= known[name] < 1)
     ]:
         raise CheckpointError(
             f"{path}: 'opt' does not describe a model: {'; '.join(wrong)}; save the file again, or "
