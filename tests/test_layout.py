@@ -33,6 +33,7 @@ PROPERTIES = {
     "models/test_keras_habits.py": "what users of Keras do with a model",
     "models/test_transformer_parity.py": "PyTorch's numbers",
     "papers/test_original_decodes.py": "PreSumm's answers",
+    "papers/test_original_records.py": "the papers' data from its files to training",
     "serving/test_conformance.py": "the cases of TensorFlow Serving's REST API",
     "serving/test_grpc.py": "the gRPC services, as a client sees them",
     "serving/test_page.py": "the page in a browser",

@@ -20,7 +20,7 @@ __all__ = ["LSTMHead", "PreSummBeamSearch", "checkpoint_to_folder", "folder_to_c
 
 def _original_writer(settings: Mapping[str, Any], vocabularies: Sequence[str]) -> RecordWriter:
     """The writer, imported when there are documents: it loads TensorFlow, which models do not."""
-    from tfsum.papers.document_writer import OriginalWriter
+    from tfsum.papers.preprocessing import OriginalWriter
 
     return OriginalWriter(settings, vocabularies)
 

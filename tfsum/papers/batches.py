@@ -26,7 +26,7 @@ def original_groups(
     limit: int,
     program: Program,
     summaries: bool = False,
-    shuffle: random.Random | None = None,
+    shuffle: tuple[int, int] | None = None,
 ) -> list[list[int]]:
     """Which rows share a batch, in the order of the original.
 
@@ -40,7 +40,8 @@ def original_groups(
         program: Program whose buffers are used.
         summaries: Whether the lengths are those of summaries, of which a batch has at most 6 where
             the limit is below 1000.
-        shuffle: Shuffles the rows, then the batches of each buffer; None keeps the order.
+        shuffle: (seed, epoch), by which the rows are shuffled, then the batches of each buffer, in
+            the first epoch with the original's random numbers; None keeps the order.
 
     Source: nlpyang/PreSumm, models/data_loader.py, `DataIterator`; the empty batches of the
         original are left out.
@@ -50,8 +51,9 @@ def original_groups(
         [[1, 3], [0, 2]]
     """
     rows = list(range(len(lengths)))
+    numbers = random.Random(sum(shuffle or ()))
     if shuffle is not None:
-        shuffle.shuffle(rows)
+        numbers.shuffle(rows)
 
     groups: list[list[int]] = []
     rows = [row for row in rows if lengths[row]]
@@ -59,7 +61,7 @@ def original_groups(
         buffer.sort(key=lambda row: [kind[row] for kind in kinds])
         batches = list(_cut(buffer, lengths, limit, summaries))
         if shuffle is not None:
-            shuffle.shuffle(batches)
+            numbers.shuffle(batches)
         groups += filter(None, batches)
 
     return groups
@@ -82,19 +84,6 @@ def _cut(
             group, longest = [row], lengths[row]
     if group:
         yield group
-
-
-def shuffler(shuffle: tuple[int, int] | None) -> random.Random | None:
-    """What shuffles an epoch: the original's random numbers in the first one.
-
-    Args:
-        shuffle: (seed, epoch), see `TokenBudgetBatcher.plan`.
-
-    Example:
-        >>> shuffler((666, 0)).random() == random.Random(666).random()
-        True
-    """
-    return None if shuffle is None else random.Random(sum(shuffle))
 
 
 def steps_of(groups: list[list[int]], together: int) -> list[np.ndarray]:
@@ -212,7 +201,7 @@ class OriginalBatcher(TokenBudgetBatcher):
                 [kind.tolist()],
                 self.tokens_per_batch,
                 self._program,
-                shuffle=shuffler(shuffle),
+                shuffle=shuffle,
             ),
             self._together,
         )
@@ -283,7 +272,7 @@ class OriginalSummaryBatcher(SummaryBatcher):
                 self.tokens_per_batch,
                 "presumm",
                 summaries=True,
-                shuffle=shuffler(shuffle),
+                shuffle=shuffle,
             ),
             self._together,
         )
@@ -313,9 +302,19 @@ def original_summary_batches(
         line_break,
         LONGEST_TARGET - 1,
     )
-    budget, together = settings.tokens_per_batch, settings.micro_batches
-    special = {"cls_id": word_piece.cls_id, "sep_id": word_piece.sep_id}
-    sources = OriginalBatcher(records, "presumm", model.window_length, budget, **special)
+    sources = OriginalBatcher(
+        records,
+        "presumm",
+        model.window_length,
+        settings.tokens_per_batch,
+        cls_id=word_piece.cls_id,
+        sep_id=word_piece.sep_id,
+    )
     return OriginalSummaryBatcher(
-        sources, summaries, budget, together, model.start_id, model.end_id
+        sources,
+        summaries,
+        settings.tokens_per_batch,
+        settings.micro_batches,
+        model.start_id,
+        model.end_id,
     )

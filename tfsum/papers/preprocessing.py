@@ -1,10 +1,16 @@
 """Documents as the preprocessing of BertSum and PreSumm makes examples of them, quirk by quirk."""
 
+import collections
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+
+from tfsum.data.documents.writer import DocumentWriter
+from tfsum.data.records import make_record
+from tfsum.errors import DataError
+from tfsum.papers.selection import combination_labels, greedy_labels
 
 Program = Literal["bertsum", "presumm"]
 """Whose computations: nlpyang/BertSum's or nlpyang/PreSumm's."""
@@ -204,3 +210,86 @@ def _word_pieces(word: str, vocabulary: dict[str, int]) -> list[int]:
         start = end
 
     return pieces or [vocabulary["[UNK]"]]
+
+
+class OriginalWriter(DocumentWriter):
+    """Labels and preprocesses documents as BertSum or PreSumm does.
+
+    `legacy` of the settings names the program.
+
+    A record has the sentences that the original reads, whole, and the pieces that it reads of them;
+    where it ends a document with two [SEP], the first one is a piece.
+
+    Raises:
+        DataError: PreSumm's vocabulary has no [unused0], [unused1] and [unused2].
+    """
+
+    oracles: ClassVar = {"greedy": greedy_labels, "combination": combination_labels}
+    count_names = (
+        "documents",
+        "sentences",
+        "pieces",
+        "labelled_sentences",
+        "empty",
+        "short_documents",
+        "short_sentences",
+        "sentences_beyond",
+        "labels_lost",
+        "without_overlap",
+    )
+
+    def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
+        super().__init__(settings, vocabularies)
+        self._presumm = settings["legacy"] == "presumm"
+        self._ids = {piece: i for i, piece in enumerate(self.word_pieces[0].vocabulary)}
+        missing = [token for token in TARGET_TOKENS if token not in self._ids]
+        if self._presumm and missing:
+            raise DataError(
+                f"{vocabularies[0]}: has no {', '.join(missing)}, which PreSumm puts into"
+                " summaries; take BERT's own vocabulary, or legacy 'bertsum'"
+            )
+
+    def _records_of(
+        self, document: dict[str, Any], sentences: list[bytes], counts: collections.Counter
+    ) -> Iterator[bytes]:
+        texts = [sentence.decode("utf-8", "replace") for sentence in sentences]
+        read = texts[:MOST_SENTENCES] if self._presumm else texts
+        summary = document["summary"]
+        labels = document["labels"] if self._label is None else self._label(read, summary)
+        if self._presumm and self.settings["lowercase"]:
+            texts, summary = [text.lower() for text in texts], summary.lower()
+        example = self._example(texts, summary, labels)
+        if example.too_short:
+            counts["short_documents"] += 1
+            return
+
+        # The pieces of each sentence, without its [CLS] and [SEP]
+        ends = [*example.clss[1:], len(example.src)]
+        pieces = [example.src[start + 1 : end - 1] for start, end in zip(example.clss, ends)]
+        counts.update(
+            documents=1,
+            sentences=len(pieces),
+            pieces=sum(map(len, pieces)),
+            labelled_sentences=sum(example.labels),
+            short_sentences=len(texts) - len(example.src_txt),
+            sentences_beyond=len(example.src_txt) - len(pieces),
+            labels_lost=sum(label > 0 for label in labels) - sum(example.labels),
+            without_overlap=int(not any(labels)),
+        )
+        encoded = [text.encode() for text in example.src_txt[: len(pieces)]]
+        yield make_record(document["id"], pieces, example.labels, encoded, summary)
+
+    def _example(self, texts: list[str], summary: str, labels: list[float]) -> Example:
+        tokens, word_piece = [text.split() for text in texts], self.word_pieces[0]
+        if self._presumm:
+            return presumm_example(
+                tokens, [line.split() for line in summary.split("\n")], labels, self._ids
+            )
+
+        return bertsum_example(
+            tokens,
+            labels,
+            lambda lines: word_piece.tokenize(lines).to_list(),
+            word_piece.cls_id,
+            word_piece.sep_id,
+        )
