@@ -36,9 +36,7 @@ def source(tmp_path):
 def full(stored):
     """The tensors of a file as Hugging Face has them."""
     names = weight_names.bert_names(2, "bert.")
-    names += [
-        row for rows in BertForPretraining(stored.config).head_names().values() for row in rows
-    ]
+    names += BertForPretraining(stored.config).head_names()
     tensors = {}
     for name, _, transposed in names:
         own, as_stored = stored.name(name, transposed)

@@ -240,7 +240,7 @@ def test_another_head_than_the_folders(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"head": "lstms"}, "head is 'lstms'; known are classifier, transformer"),
+        ({"head": "lstms"}, "head is 'lstms'; it must be one of classifier, transformer"),
         ({"pooling": "max"}, "pooling is 'max'"),
         ({"loss_reduction": "none"}, "loss_reduction is 'none'"),
         ({"window_length": 13}, "windows of 13 tokens, and the encoder has positions for 12"),
@@ -280,7 +280,7 @@ def test_a_head_of_ones_own_is_a_class_and_a_line(monkeypatch, tmp_path):
     model.save_pretrained(tmp_path)
     again = BertSumExt.from_pretrained(tmp_path)
     np.testing.assert_array_equal(scores(again, inputs), scores(model, inputs))
-    with pytest.raises(Error, match="known are classifier, transformer, .*first"):
+    with pytest.raises(Error, match="must be one of classifier, transformer, .*first"):
         BertSumExt(BERT, head="last")
 
 

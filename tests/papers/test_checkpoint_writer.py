@@ -122,7 +122,7 @@ def test_a_plain_state_dict(parity, tmp_path, monkeypatch):
         ),
         (
             {"vocabulary": "vocab.txt", "bert": HEADS, "legacy": True},
-            "legacy is true and head is 'classifier'",
+            "legacy is True; it must be left out where head is 'classifier'",
         ),
         (
             {"vocabulary": "vocab.txt", "bert": HEADS, "depth": 3},

@@ -39,7 +39,7 @@ def test_models_with_the_head_load_in_a_new_process(tmp_path, fresh_python):
 
     assert fresh_python(LOADED, tmp_path).split() == ["True", "LSTMHead"]
     known = fresh_python(UNKNOWN, tmp_path)
-    assert "known are classifier, transformer (`import tfsum.papers` adds" in known
+    assert "one of classifier, transformer (`import tfsum.papers` adds" in known
 
 
 def test_an_odd_width_is_refused():

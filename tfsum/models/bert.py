@@ -145,12 +145,15 @@ class Bert(keras.Model):
         if self.built:
             return
 
-        width = self.config["hidden_size"]
-        for table in (self.word_embeddings, self.position_embeddings, self.segment_embeddings):
-            table.build((None, None))
-        self.embedding_norm.build((None, None, width))
-        self.encoder.build(None)
-        self.pooler.build((None, width))
+        for layer in (
+            self.word_embeddings,
+            self.position_embeddings,
+            self.segment_embeddings,
+            self.embedding_norm,
+            self.encoder,
+            self.pooler,
+        ):
+            layer.build((None, None, self.config["hidden_size"]))
 
     def call(
         self,
@@ -331,4 +334,4 @@ class Bert(keras.Model):
         model_folder.save_model(self, folder)
 
     def get_config(self) -> dict:
-        return {**super().get_config(), **self.config, "name": self.name}
+        return {**super().get_config(), **self.config}

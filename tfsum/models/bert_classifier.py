@@ -4,21 +4,18 @@ import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 from keras import initializers, layers, metrics, ops, saving
 
-from tfsum.errors import CheckpointError, Error
+from tfsum.errors import CheckpointError
 from tfsum.formats import assign_weights, open_folder, weight_names
 from tfsum.layers import Dropout
 from tfsum.models.bert import Bert
-from tfsum.models.with_bert import WithBert
+from tfsum.models.with_bert import WithBert, summed_cross_entropy
 from tfsum.tensor import Tensor
 
 # Models of transformers whose dense layer has the same name but does not classify a text.
 OTHERS = ("BertForTokenClassification", "BertForMultipleChoice")
-HEAD = tuple(
-    (f"classifier.{file}", path, transposed) for file, path, transposed in weight_names.DENSE
-)
+HEAD = weight_names.rows_of([("classifier", "classifier", weight_names.DENSE)])
 
 
 @saving.register_keras_serializable("tfsum")
@@ -76,13 +73,13 @@ class BertClassifier(WithBert):
     ):
         super().__init__(bert, name=name, **kwargs)
         names = tuple(label_names)
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise Error(
-                f"BertClassifier: label_names is {list(names)}; expected two labels or more, each"
-                " once"
-            )
         self.label_names, self.classifier_dropout = names, classifier_dropout
         self.config = {"label_names": names, "classifier_dropout": classifier_dropout}
+        self.refuse_if(
+            len(names) < 2 or len(set(names)) < len(names),
+            "label_names",
+            "two labels or more, each once",
+        )
 
         config = self.bert.config
         rate = config["hidden_dropout_prob"] if classifier_dropout is None else classifier_dropout
@@ -121,12 +118,9 @@ class BertClassifier(WithBert):
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Cross-entropy summed over the texts."""
-        labels = ops.cast(self.labels_of(x, y), "int32")
-        logits = self(x, training=training)
-
-        right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
-        self.measures[0].update_state(ops.cast(right, "float32"))
-        return ops.sum(ops.sparse_categorical_crossentropy(labels, logits, from_logits=True))
+        labels, logits = self.labels_of(x, y), self(x, training=training)
+        every = ops.ones_like(labels, "float32")
+        return summed_cross_entropy(labels, logits, every, self.measures[0])
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """The number of texts: float32 scalar."""
@@ -201,13 +195,16 @@ class BertClassifier(WithBert):
             label_names=label_names or stored_names,
             classifier_dropout=dropout if classifier_dropout is None else classifier_dropout,
         )
-        assign_weights.assign_head(model.classifier, HEAD, stored)
+        assign_weights.assign(model.head_variables(), names, head, stored.source)
         return model
 
-    def tensors(self) -> dict[str, np.ndarray]:
-        """Returns the weights under Hugging Face's names."""
-        head = weight_names.named_tensors(weight_names.variables_by_path(self.classifier), HEAD)
-        return weight_names.bert_tensors(self.bert, "bert.") | head
+    def head_variables(self) -> dict:
+        """Returns the weights of the dense layer by their path."""
+        return weight_names.layer_variables(self.classifier)
+
+    def head_names(self) -> list[tuple[str, str, bool]]:
+        """Lists (Hugging Face's name, path, transposed) of these weights."""
+        return HEAD
 
     def head_config(self) -> dict:
         """The fields of config.json for the head, named as Hugging Face names them."""
@@ -232,6 +229,7 @@ def other_head(stored: weight_names.StoredModel) -> str | None:
     """Describes the dense layer of a file if it is not that of a `BertClassifier`; None if it is.
 
     Example:
+        >>> import numpy as np
         >>> tensors, fields = (
         ...     {"bert.pooler.dense.bias": np.zeros(8)},
         ...     {"problem_type": "regression"},

@@ -9,9 +9,10 @@ from keras import initializers, layers, metrics, ops, saving
 
 from tfsum.errors import CheckpointError
 from tfsum.formats import assign_weights, open_folder, weight_names
+from tfsum.layers.layer import Layer
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
 from tfsum.models.bert import ACTIVATIONS, Bert
-from tfsum.models.with_bert import WithBert
+from tfsum.models.with_bert import WithBert, summed_cross_entropy
 from tfsum.tensor import Tensor
 
 SIZES = {  # name -> layers, width
@@ -35,19 +36,23 @@ PRESETS = {
 ("Well-Read Students Learn Better"), as in
 `BertForPretraining({**PRESETS["small"], "vocab_size": 8000})`."""
 
-# Each head: the parts of a table of names (see weight_names), paths of their layers.
+# Each head: (Hugging Face's name, path of the variable, transposed) of its weights.
 HEADS = {
-    "masked_lm": (
-        ("cls.predictions.transform.dense", "masked_lm/transform", weight_names.DENSE),
-        ("cls.predictions.transform.LayerNorm", "masked_lm/norm", weight_names.NORM),
-        ("cls.predictions", "masked_lm", (("bias", "bias", False),)),
+    "masked_lm": weight_names.rows_of(
+        (
+            ("cls.predictions.transform.dense", "masked_lm/transform", weight_names.DENSE),
+            ("cls.predictions.transform.LayerNorm", "masked_lm/norm", weight_names.NORM),
+            ("cls.predictions", "masked_lm", (("bias", "bias", False),)),
+        )
     ),
-    "next_sentence": (("cls.seq_relationship", "next_sentence", weight_names.DENSE),),
+    "next_sentence": weight_names.rows_of(
+        [("cls.seq_relationship", "next_sentence", weight_names.DENSE)]
+    ),
 }
 
 
 @saving.register_keras_serializable("tfsum")
-class MaskedLanguageModel(layers.Layer):
+class MaskedLanguageModel(Layer):
     """Predicts masked tokens: dense, activation, normalization, the transposed word embedding.
 
     Args:
@@ -74,13 +79,7 @@ class MaskedLanguageModel(layers.Layer):
         **kwargs: object,
     ):
         super().__init__(**kwargs)
-        self._config = {
-            "width": width,
-            "vocab_size": vocab_size,
-            "activation": activation,
-            "epsilon": epsilon,
-            "initializer_range": initializer_range,
-        }
+        self.width, self.vocab_size = width, vocab_size
         self.transform = layers.Dense(
             width,
             FUNCTIONS[activation],
@@ -91,11 +90,9 @@ class MaskedLanguageModel(layers.Layer):
         self.norm = layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=self.dtype_policy)
 
     def build(self, input_shape: object = None) -> None:
-        self.transform.build((None, None, self._config["width"]))
-        self.norm.build((None, None, self._config["width"]))
-        self.bias = self.add_weight(
-            shape=(self._config["vocab_size"],), initializer="zeros", name="bias"
-        )
+        self.transform.build((None, None, self.width))
+        self.norm.build((None, None, self.width))
+        self.bias = self.add_weight((self.vocab_size,), "zeros", name="bias")
 
     def call(self, vectors: Tensor, table: Tensor) -> Tensor:
         """Scores every piece of the vocabulary at each position.
@@ -110,9 +107,6 @@ class MaskedLanguageModel(layers.Layer):
         x = self.norm(self.transform(vectors))
         scores = ops.matmul(x, ops.transpose(ops.cast(table, x.dtype)))
         return ops.cast(scores, "float32") + ops.cast(self.bias, "float32")
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), **self._config}
 
 
 @saving.register_keras_serializable("tfsum")
@@ -225,18 +219,12 @@ class BertForPretraining(WithBert):
             ("masked_lm_logits", x["masked_lm_ids"], ops.cast(x["masked_lm_weights"], "float32")),
             ("next_sentence_logits", *self._pairs(x)),
         )
-        sums = []
-        for (name, labels, weights), accuracy in zip(targets, self.measures, strict=True):
-            labels, logits = ops.cast(labels, "int32"), outputs[name]
-
-            right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
-            accuracy.update_state(
-                ops.reshape(right, (-1,)), sample_weight=ops.reshape(weights, (-1,))
-            )
-
-            loss = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
-            sums.append(ops.sum(loss * weights))
-        return ops.stack(sums)
+        return ops.stack(
+            [
+                summed_cross_entropy(labels, outputs[name], weights, accuracy)
+                for (name, labels, weights), accuracy in zip(targets, self.measures, strict=True)
+            ]
+        )
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """The summed weight of the masks, and the number of pairs: float32 (2,)."""
@@ -285,8 +273,8 @@ class BertForPretraining(WithBert):
         model = cls.with_stored_bert(stored, changes)
         tensors = _untied_heads(stored)
         names = []
-        for head, rows in model.head_names().items():
-            rows = weight_names.names_in(stored, rows)
+        for head, own_rows in HEADS.items():
+            rows = weight_names.names_in(stored, own_rows)
             if any(name in tensors for name, _, _ in rows):
                 names += rows
             elif warn:
@@ -298,27 +286,13 @@ class BertForPretraining(WithBert):
         assign_weights.assign(model.head_variables(), names, tensors, stored.source)
         return model
 
-    def head_names(self) -> dict[str, list[tuple[str, str, bool]]]:
-        """By head: (Hugging Face's name, path of the variable, transposed) of its weights."""
-        return {
-            head: [
-                (f"{file}.{a}", f"{path}/{b}", t)
-                for file, path, kinds in parts
-                for a, b, t in kinds
-            ]
-            for head, parts in HEADS.items()
-        }
+    def head_names(self) -> list[tuple[str, str, bool]]:
+        """Lists (Hugging Face's name, path, transposed) of the heads' weights."""
+        return [row for rows in HEADS.values() for row in rows]
 
     def head_variables(self) -> dict:
         """Returns the heads' variables by path."""
         return weight_names.layer_variables(self.masked_lm, self.next_sentence)
-
-    def tensors(self) -> dict[str, np.ndarray]:
-        """Returns the weights under Hugging Face's names."""
-        names = [row for rows in self.head_names().values() for row in rows]
-        return weight_names.bert_tensors(self.bert, "bert.") | weight_names.named_tensors(
-            self.head_variables(), names
-        )
 
     def folder_config(self) -> dict:
         """Returns the content of config.json; transformers' `BertForPreTraining` and `BertModel`

@@ -18,7 +18,7 @@ from tfsum.models.sentence_heads import HEADS, word_loss
 from tfsum.models.with_bert import BertSum
 from tfsum.tensor import Tensor
 
-POOLINGS = ("cls", "mean")
+POOLINGS, REDUCTIONS = ("cls", "mean"), ("mean", "sum")
 # The mean loss of an n-gram beside that of a sentence, as the shipped model was trained: a tenth of
 # each n-gram's, of which a document has some 25 a sentence.
 WORD_LOSS_WEIGHT = 2.5
@@ -118,23 +118,6 @@ class BertSumExt(BertSum):
         **kwargs: object,
     ):
         super().__init__(bert, window_length, name=name, **kwargs)
-        if head not in HEADS:
-            raise Error(
-                f"BertSumExt: head is {head!r}; known are {', '.join(HEADS)} (`import tfsum.papers`"
-                " adds the papers' lstm)"
-            )
-        if pooling not in POOLINGS:
-            raise Error(f"BertSumExt: pooling is {pooling!r}; known are {', '.join(POOLINGS)}")
-        if loss_reduction not in ("mean", "sum"):
-            raise Error(f"BertSumExt: loss_reduction is {loss_reduction!r}; known are mean, sum")
-
-        head_arguments = inspect.signature(HEADS[head]).parameters
-        if legacy and "legacy" not in head_arguments:
-            raise Error(
-                f"BertSumExt: legacy is true and head is {head!r}; the original's slips, which"
-                " legacy repeats, are in the head 'lstm' alone; leave legacy out"
-            )
-
         self.pooling, self.loss_reduction = pooling, loss_reduction
         self.config = {
             "head": head,
@@ -149,6 +132,22 @@ class BertSumExt(BertSum):
             "legacy": legacy,
             "loss_reduction": loss_reduction,
         }
+
+        self.refuse_if(
+            head not in HEADS,
+            "head",
+            f"one of {', '.join(HEADS)} (`import tfsum.papers` adds the papers' lstm)",
+        )
+        self.refuse_if(pooling not in POOLINGS, "pooling", f"one of {', '.join(POOLINGS)}")
+        self.refuse_if(loss_reduction not in REDUCTIONS, "loss_reduction", "one of mean, sum")
+
+        head_arguments = inspect.signature(HEADS[head]).parameters
+        self.refuse_if(
+            legacy and "legacy" not in head_arguments,
+            "legacy",
+            f"left out where head is {head!r}: the original's slips, which legacy repeats, are in"
+            " the head 'lstm' alone",
+        )
 
         # The head takes the options that its constructor has.
         options = {

@@ -284,12 +284,9 @@ class EncoderDecoder(Model):
             Error: `source_ids` are not rows of ids of the vocabulary, or the length does not fit
                 the strategy.
         """
-        source = self.source_of(source)
-        source = (
-            {name: _whole_numbers(name, ids) for name, ids in source.items()}
-            if isinstance(source, dict)
-            else _whole_numbers("source_ids", source)
-        )
+        sources = source if isinstance(source, dict) else {"source_ids": source}
+        names = [name for name in self.source_names if name in sources]
+        source = self.source_of({name: _whole_numbers(name, sources[name]) for name in names})
         source_ids, size = ids_of(source), self.source_vocabulary_size
         if source_ids.size and not 0 <= source_ids.min() <= source_ids.max() < size:
             raise Error(
@@ -353,14 +350,6 @@ class EncoderDecoder(Model):
                 config[argument] >= vocabulary_size,
                 argument,
                 f"below the vocabulary's size, {vocabulary_size}",
-            )
-
-    def refuse_if(self, wrong: object, argument: str, expected: str) -> None:
-        """Raises an Error that names an argument of the class where it is wrong."""
-        if wrong:
-            raise Error(
-                f"{type(self).__name__}: {argument} is {self.config[argument]!r}; it must be"
-                f" {expected}"
             )
 
 

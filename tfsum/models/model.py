@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
-from tfsum.formats import model_folder
+from tfsum.formats import model_folder, weight_names
 from tfsum.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ class Model(keras.Model):
     # What `fit` and `evaluate` do under TensorFlow; None is Keras's own trainer.
     trainer: "ExactTrainer | None" = None
 
+    config: dict[str, Any]  # arguments of the class by name
+
     def __init__(self, **kwargs: object):
         check_backend()
         super().__init__(**kwargs)
@@ -161,7 +163,7 @@ class Model(keras.Model):
         training: bool = True,
     ) -> Tensor:
         """Computes the loss of one batch, which backends without the exact step minimize."""
-        self.refuse_weights(sample_weight=sample_weight)
+        self.refuse(sample_weight=sample_weight)
         self.check_inputs(x, y)
 
         weight = self.loss_weight(x, y)
@@ -169,22 +171,29 @@ class Model(keras.Model):
         self.follow_terms(terms, weight)
         return ops.sum(terms)
 
-    def refuse_weights(self, **weights: object) -> None:
-        """Rejects weights of examples or classes given to `fit` or `evaluate`.
+    def refuse(self, **given: object) -> None:
+        """Rejects arguments of `compile`, `fit` and `evaluate` for which the loss has no use.
 
         Args:
-            **weights: Arguments of `fit` that must be None.
+            **given: Arguments that must be None.
 
         Raises:
             Error: An argument is not None.
         """
-        for name, value in weights.items():
-            if value is not None:
-                raise Error(
-                    f"{type(self).__name__}: {name} was given; expected none: the loss is a sum"
-                    " over the real targets divided by their number. Leave it out, or override"
-                    " summed_loss in a subclass"
-                )
+        if names := [name for name, value in given.items() if value is not None]:
+            raise Error(
+                f"{type(self).__name__}: {', '.join(names)} was given; expected none: the loss is"
+                " the model's own, a sum over the real targets divided by their number. Leave it"
+                " out, or override summed_loss in a subclass"
+            )
+
+    def refuse_if(self, wrong: object, argument: str, expected: str) -> None:
+        """Raises an Error that names an argument of the class where it is wrong."""
+        if wrong:
+            raise Error(
+                f"{type(self).__name__}: {argument} is {self.config[argument]!r}; it must be"
+                f" {expected}"
+            )
 
     def labels_of(self, x: dict, y: Tensor | None) -> Tensor:
         """Returns the labels of a batch: `y`, or the input called `label_name`."""
@@ -203,9 +212,8 @@ class Model(keras.Model):
             Error: An input is missing or has another shape or dtype than the model expects.
         """
         model = type(self).__name__
-        expected = "expected a dict of " + ", ".join(
-            f"{name} {_written(axes)}" for name, axes in self.input_axes.items()
-        )
+        shapes = {name: str(axes).replace("'", "") for name, axes in self.input_axes.items()}
+        expected = "expected a dict of " + ", ".join(f"{name} {shapes[name]}" for name in shapes)
         if self.label_name is not None:
             expected += f"; {self.label_name} may be given as y"
         if self.input_axes and not isinstance(x, dict):
@@ -214,25 +222,20 @@ class Model(keras.Model):
         if y is not None and self.label_name is not None:
             x = {**x, self.label_name: y}
 
-        sizes: dict[str, tuple[int, str]] = {}  # axis -> its size, and the input that has it
-        for name, axes in self.input_axes.items():
-            value = x.get(name)
-            if value is None and name in self.optional_inputs:
-                continue
-            if value is None:
-                raise Error(
-                    f"{model}: {name} is missing, the inputs have {', '.join(x)}; {expected}"
-                )
-            if not hasattr(value, "shape"):
-                raise Error(
-                    f"{model}: {name} is a {type(value).__name__}; expected an array of numbers"
-                    f" {_written(axes)}"
-                )
+        given = {name: x[name] for name in self.input_axes if x.get(name) is not None}
+        needed = [name for name in self.input_axes if name not in self.optional_inputs]
+        if missing := [name for name in needed if name not in given]:
+            raise Error(
+                f"{model}: {missing[0]} is missing, the inputs have {', '.join(x)}; {expected}"
+            )
 
-            shape, dtype = tuple(value.shape), keras.backend.standardize_dtype(value.dtype)
+        sizes: dict[str, tuple[int, str]] = {}  # axis -> its size, and the input that has it
+        for name, value in given.items():
+            axes, shape = self.input_axes[name], tuple(value.shape)
+            dtype = keras.backend.standardize_dtype(value.dtype)
             problem = f"{model}: {name} has shape {shape} and dtype {dtype}; expected"
             if dtype == "string" or len(shape) != len(axes):
-                raise Error(f"{problem} numbers of shape {_written(axes)}")
+                raise Error(f"{problem} numbers of shape {shapes[name]}")
             for axis, size in zip(axes, shape, strict=True):
                 first_size, first_name = sizes.setdefault(axis, (size, name))
                 if None not in (size, first_size) and size != first_size:
@@ -244,8 +247,9 @@ class Model(keras.Model):
             mean.update_state(terms[i], sample_weight=weight[i])
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Returns the weights by their names in model.safetensors, in Hugging Face's layout."""
-        raise NotImplementedError
+        """Returns the weights by their names in model.safetensors: by default their paths."""
+        variables = weight_names.variables_by_path(self)
+        return weight_names.named_tensors(variables, weight_names.dotted_names(variables))
 
     def folder_config(self) -> dict:
         """Returns the content of config.json."""
@@ -291,18 +295,7 @@ class Model(keras.Model):
         Raises:
             Error: An argument that must be None is not, or the model takes no metrics.
         """
-        for name, value in {
-            "loss": loss,
-            "loss_weights": loss_weights,
-            "weighted_metrics": weighted_metrics,
-        }.items():
-            if value is not None:
-                raise Error(
-                    f"{type(self).__name__}.compile: {name} is {value!r}; expected none: the loss"
-                    " is the model's own, computed by summed_loss from its inputs; leave it out,"
-                    " or override summed_loss in a subclass"
-                )
-
+        self.refuse(loss=loss, loss_weights=loss_weights, weighted_metrics=weighted_metrics)
         takes_metrics = type(self).metric_inputs is not Model.metric_inputs
         own = ", ".join(mean.name for mean in [*self.loss_terms, *self.measures]) or "the loss"
         if metrics and not (takes_metrics and _on_tensorflow()):
@@ -324,14 +317,14 @@ class Model(keras.Model):
     # Keras drops sample weights silently if the labels are among the inputs (y is None).
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):
-        self.refuse_weights(
+        self.refuse(
             sample_weight=kwargs.get("sample_weight"), class_weight=kwargs.get("class_weight")
         )
         return super().fit(*args, **kwargs)
 
     @functools.wraps(keras.Model.evaluate)
     def evaluate(self, *args, **kwargs):
-        self.refuse_weights(sample_weight=kwargs.get("sample_weight"))
+        self.refuse(sample_weight=kwargs.get("sample_weight"))
         return super().evaluate(*args, **kwargs)
 
     def compile_from_config(self, config: dict) -> None:
@@ -388,11 +381,6 @@ class Model(keras.Model):
                 self.build()  # the models know their sizes without a batch
             if self.optimizer is not None and not self.optimizer.built:
                 self.optimizer.build(self.trainable_variables)
-
-
-def _written(axes):
-    """Writes a shape as Python does: ("batch",) -> "(batch,)"."""
-    return str(tuple(axes)).replace("'", "")
 
 
 def _on_tensorflow():

@@ -128,7 +128,7 @@ class Transformer(EncoderDecoder):
         super().__init__(name=name, **kwargs)
         if target_vocabulary_size is None:
             target_vocabulary_size = source_vocabulary_size
-        self.config: dict[str, Any] = {
+        self.config = {
             "source_vocabulary_size": source_vocabulary_size,
             "target_vocabulary_size": target_vocabulary_size,
             "num_encoder_layers": num_encoder_layers,
@@ -266,11 +266,6 @@ class Transformer(EncoderDecoder):
         assign_weights.assign(variables, weight_names.dotted_names(variables), tensors, folder)
         return model
 
-    def tensors(self) -> dict[str, np.ndarray]:
-        """Returns the weights under the names of their paths."""
-        variables = weight_names.variables_by_path(self)
-        return weight_names.named_tensors(variables, weight_names.dotted_names(variables))
-
     def folder_config(self) -> dict:
         """Returns the content of config.json."""
         return {"model_type": "transformer", **self.config}
@@ -296,7 +291,7 @@ class Transformer(EncoderDecoder):
         model_folder.save_model(self, folder, vocabulary, settings, target_vocabulary)
 
     def get_config(self) -> dict:
-        return {**super().get_config(), "name": self.name, **self.config}
+        return {**super().get_config(), **self.config}
 
 
 def _sizes(arguments: dict, tensors: dict[str, np.ndarray]) -> dict[str, tuple]:
@@ -304,13 +299,12 @@ def _sizes(arguments: dict, tensors: dict[str, np.ndarray]) -> dict[str, tuple]:
     source, width = arguments["source_vocabulary_size"], arguments["d_model"]
     target = arguments["target_vocabulary_size"]
     target = source if target is None else target
-    sizes: dict[str, tuple] = {"output_bias": (target,)}
+    tables = {"source_embedding": source, "target_embedding": target}
     if arguments["shared_embeddings"]:
-        sizes["embedding.embeddings"] = (source, width)
-    else:
-        sizes["source_embedding.embeddings"] = (source, width)
-        sizes["target_embedding.embeddings"] = (target, width)
+        tables = {"embedding": source}
 
+    sizes: dict[str, tuple] = {"output_bias": (target,)}
+    sizes |= {f"{name}.embeddings": (rows, width) for name, rows in tables.items()}
     kernel = (width, arguments["feed_forward_width"])
     for stack in ("encoder", "decoder"):
         number = arguments[f"num_{stack}_layers"]

@@ -4,11 +4,13 @@ import os
 from typing import Any, Self
 
 import numpy as np
+from keras import metrics, ops
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats import assign_weights, config_json, model_folder, weight_names
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
+from tfsum.tensor import Tensor
 
 
 class WithBert(Model):
@@ -28,7 +30,7 @@ class WithBert(Model):
         if isinstance(bert, dict):
             bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
         self.bert = bert
-        self.config: dict[str, Any] = {}  # the other arguments of the class
+        self.config = {}  # the other arguments of the class
 
     def build(self, input_shape: object = None) -> None:
         if not self.built:
@@ -60,8 +62,43 @@ class WithBert(Model):
             model.build()
         return model
 
+    def head_variables(self) -> dict:
+        """Returns the weights above the encoder by their path."""
+        raise NotImplementedError
+
+    def head_names(self) -> list[tuple[str, str, bool]]:
+        """Lists (name in the file, path, transposed) of these weights: by default their paths."""
+        return weight_names.dotted_names(self.head_variables())
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the encoder's weights under Hugging Face's names, and those above it."""
+        head = weight_names.named_tensors(self.head_variables(), self.head_names())
+        return weight_names.bert_tensors(self.bert, "bert.") | head
+
     def get_config(self) -> dict:
         return {**super().get_config(), "bert": self.bert.config, **self.config}
+
+
+def summed_cross_entropy(
+    labels: Tensor, logits: Tensor, weights: Tensor, accuracy: metrics.Mean
+) -> Tensor:
+    """Sums the cross-entropy of labels, and updates the accuracy of the highest logits.
+
+    Args:
+        labels: Int tensor (...).
+        logits: Float32 tensor (..., C).
+        weights: Float32 tensor (...), those of the labels.
+        accuracy: Running mean.
+
+    Returns:
+        Float32 scalar.
+    """
+    labels = ops.cast(labels, "int32")
+    right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
+    accuracy.update_state(ops.reshape(right, (-1,)), sample_weight=ops.reshape(weights, (-1,)))
+
+    loss = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+    return ops.sum(loss * weights)
 
 
 class BertSum(WithBert):
@@ -130,8 +167,7 @@ class BertSum(WithBert):
         assign_weights.check_sizes(sizes, tensors, folder)
 
         model = cls.with_stored_bert(stored, {}, **(arguments | changes))
-        variables = model.head_variables()
-        assign_weights.assign(variables, weight_names.dotted_names(variables), tensors, folder)
+        assign_weights.assign(model.head_variables(), model.head_names(), tensors, folder)
         return model
 
     @classmethod
@@ -148,16 +184,6 @@ class BertSum(WithBert):
             Shapes by the names of tensors, for `assign_weights.check_sizes`.
         """
         return {}
-
-    def head_variables(self) -> dict:
-        """Returns the weights above the encoder by their path."""
-        raise NotImplementedError
-
-    def tensors(self) -> dict[str, np.ndarray]:
-        """Returns the encoder's weights under Hugging Face's names, and those above it."""
-        variables = self.head_variables()
-        head = weight_names.named_tensors(variables, weight_names.dotted_names(variables))
-        return weight_names.bert_tensors(self.bert, "bert.") | head
 
     def folder_config(self) -> dict:
         """Returns the content of config.json."""

@@ -168,7 +168,7 @@ def test_step(model: keras.Model, data: Batch) -> dict[str, tf.Tensor]:
 
 def _unpack(model: keras.Model, data: Batch) -> tuple[Inputs, tf.Tensor | None]:
     x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-    model.refuse_weights(sample_weight=sample_weight)
+    model.refuse(sample_weight=sample_weight)
     model.check_inputs(x, y)
     return x, y
 
