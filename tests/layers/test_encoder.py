@@ -5,6 +5,7 @@ import pathlib
 
 import numpy as np
 import pytest
+from keras import layers
 
 from tfsum.errors import Error
 from tfsum.formats.weight_names import variables_by_path
@@ -117,11 +118,10 @@ def test_all_layers_outputs_and_weights_of_attention(stored):
 def test_an_input_left_unnormalized(stored):
     """BertSum's inter-sentence encoder: only the first attention reads its input as it is."""
     model = encoder(stored, "pre", normalize_first_input=False)
-    assert (
-        model.encoder_layers[0].attention_norm is None
-        and model.encoder_layers[1].attention_norm is not None
-    )
-    first, x = model.encoder_layers[0], stored["x"]
+    first, second = model.encoder_layers
+    assert isinstance(first.attention_norm, layers.Identity)
+    assert isinstance(second.attention_norm, layers.LayerNormalization)
+    x = stored["x"]
     middle = x + first.attention(x)
     expected = middle + first.feed_forward(first.feed_forward_norm(middle))
     np.testing.assert_allclose(first(x), expected, atol=1e-6)

@@ -308,6 +308,4 @@ class Decoder(Stack):
             x, caches[layer.name] = layer.step(
                 x, position, caches[layer.name], visible, source_mask
             )
-        if self.final_norm is not None:
-            x = self.final_norm(x)
-        return x, slots, caches
+        return self.final_norm(x), slots, caches

@@ -189,6 +189,4 @@ class Encoder(Stack):
         x = rows.pack(x)
         for layer in self.encoder_layers:
             x = layer.within(x, rows)
-        if self.final_norm is not None:
-            x = self.final_norm(x)
-        return rows.unpack(x)
+        return rows.unpack(self.final_norm(x))

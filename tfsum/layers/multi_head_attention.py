@@ -37,6 +37,11 @@ class Cache(NamedTuple):
         """Shape of the tensor, (B, H, L, K, D/H)."""
         return self.tensor.shape
 
+    @property
+    def dtype(self) -> str:
+        """Data type of the tensor."""
+        return self.tensor.dtype
+
     def write(self, position: Tensor, values: Tensor) -> "Cache":
         """Sets one position, on every backend and under XLA.
 

@@ -70,9 +70,9 @@ class ResidualLayer(Layer):
 
         without_norm = norm == "pre" and not normalize_attention_input
         for name in self.sublayers:
-            normalization = None
+            normalization = keras.layers.Identity(name=f"{name}_norm", dtype=policy)
             if not (without_norm and name == attentions[0]):
-                normalization = keras.layers.LayerNormalization(
+                normalization = LayerNormalization(
                     epsilon=epsilon, name=f"{name}_norm", dtype=policy
                 )
             setattr(self, f"{name}_norm", normalization)
@@ -81,14 +81,13 @@ class ResidualLayer(Layer):
     def build(self, input_shape: object = None) -> None:
         for name in self.sublayers:
             getattr(self, name).build((None, None, self.d_model))
-            build_normalization(getattr(self, f"{name}_norm"), self.d_model)
+            getattr(self, f"{name}_norm").build((None, None, self.d_model))
 
     def before(self, sublayer: str, x: Tensor) -> Tensor:
         """The input of a sublayer: x, which a pre-norm layer normalizes."""
-        norm = getattr(self, f"{sublayer}_norm")
-        if self.norm == "pre" and norm is not None:
-            return norm(x)
-        return x
+        if self.norm == "post":
+            return x
+        return getattr(self, f"{sublayer}_norm")(x)
 
     def after(self, sublayer: str, x: Tensor, y: Tensor, training: bool | None) -> Tensor:
         """Adds the output y of a sublayer to the residual x; a post-norm layer normalizes it."""
@@ -98,25 +97,22 @@ class ResidualLayer(Layer):
         return getattr(self, f"{sublayer}_norm")(x)
 
 
-def build_normalization(norm: keras.layers.LayerNormalization | None, d_model: int) -> None:
-    """Builds a normalization of the last axis, for whole sequences and for one position of each.
+class LayerNormalization(keras.layers.LayerNormalization):
+    """Normalizes the last axis, of whole sequences and of one position of each.
 
     Keras 3.16 counts the axis from the first one when it builds the layer, so that a tensor of
     another rank, such as (B * K, D) in `DecoderLayer.step`, would be refused.
 
-    Args:
-        norm: Layer, or None for none.
-        d_model: Size D of the vectors.
-
     Example:
-        >>> norm = keras.layers.LayerNormalization()
-        >>> build_normalization(norm, 8)
+        >>> norm = LayerNormalization()
+        >>> norm.build((None, None, 8))
         >>> tuple(norm(keras.ops.ones((3, 8))).shape)
         (3, 8)
     """
-    if norm is not None:
-        norm.build((None, None, d_model))
-        norm.axis = [-1]
+
+    def build(self, input_shape: tuple) -> None:
+        super().build(input_shape)
+        self.axis = [-1]
 
 
 class Stack(Layer):
@@ -131,8 +127,6 @@ class Stack(Layer):
         ['layer_0', 'layer_1']
     """
 
-    final_norm: keras.layers.Layer | None = None
-
     def stacked(self) -> list:
         """The layers in their order."""
         raise NotImplementedError
@@ -142,15 +136,17 @@ class Stack(Layer):
     ) -> None:
         """Adds the normalization at the end of a pre-norm stack; takes a layer's arguments."""
         self.d_model = d_model
+        final_norm = keras.layers.Identity(name="final_norm", dtype=self.dtype_policy)
         if norm == "pre":
-            self.final_norm = keras.layers.LayerNormalization(
+            final_norm = LayerNormalization(
                 epsilon=epsilon, name="final_norm", dtype=self.dtype_policy
             )
+        self.final_norm = final_norm
 
     def build(self, input_shape: object = None) -> None:
         for layer in self.stacked():
             layer.build(None)
-        build_normalization(self.final_norm, self.d_model)
+        self.final_norm.build((None, None, self.d_model))
 
     def follow(
         self, x: Tensor, *source: Tensor, return_attention_weights: bool, **options: Any
@@ -175,6 +171,4 @@ class Stack(Layer):
                 attentions.append(weights)
             outputs.append(x)
 
-        if self.final_norm is not None:
-            x = self.final_norm(x)
-        return x, outputs, attentions
+        return self.final_norm(x), outputs, attentions
