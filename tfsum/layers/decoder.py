@@ -295,12 +295,15 @@ class Decoder(Stack):
             Float tensor (B * K, D), the slots and the caches with this position filled in.
         """
         caches = dict(caches)
-        batch = ops.shape(source_mask)[0]
         _, _, length, num_beams, _ = caches[self.decoder_layers[0].name]["self_keys"].shape
 
         # Each hypothesis writes into its own slot; it sees the slots of its earlier positions.
         slot = ops.arange(num_beams, dtype="int32")
-        slots = ops.where(ops.arange(length) == position, ops.tile(slot, (batch,))[:, None], slots)
+        slots = ops.where(
+            ops.arange(length) == position,
+            ops.tile(slot, ops.shape(source_mask)[:1])[:, None],
+            slots,
+        )
         visible = ops.reshape(slots[:, :, None] == slot, (-1, 1, num_beams, length * num_beams))
 
         source_mask = source_mask[:, None, None, :]  # (B, 1, 1, Ts)

@@ -18,8 +18,9 @@ class Layer(keras.layers.Layer):
     """
 
     def __new__(cls, *args: object, **kwargs: object) -> "Layer":
-        plain = {name: _plain(value) for name, value in kwargs.items()}
-        return super().__new__(cls, *map(_plain, args), **plain)
+        return super().__new__(
+            cls, *map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()}
+        )
 
 
 def _plain(argument: object) -> object:

@@ -247,9 +247,8 @@ class Bert(keras.Model):
         if not (isinstance(whole, int) and whole == 0):
             ids = ops.reshape(token_ids[:, :whole], (-1, window_length))
             segments = ops.reshape(segment_ids[:, :whole], (-1, window_length))
-            encoded = self.encode(ids, segments, training)
             shape = (ops.shape(token_ids)[0], whole, self.config["hidden_size"])  # whole may be 0
-            parts.append(ops.reshape(encoded, shape))
+            parts.append(ops.reshape(self.encode(ids, segments, training), shape))
 
         # The last, partial window: (B, T - W * L) -> (B, T - W * L, D)
         if not (isinstance(whole, int) and whole == total):

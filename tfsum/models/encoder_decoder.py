@@ -99,9 +99,8 @@ class EncoderDecoder(Model):
         self, target_ids: Tensor, source: Tensor, source_mask: Tensor, training: bool | None = None
     ) -> Tensor:
         """Computes the decoder's output (B, T, D) from target ids (B, T) and `read`'s results."""
-        x = self.target_positions(self.target_embedding(target_ids), training=training)
         return self.decoder(
-            x,
+            self.target_positions(self.target_embedding(target_ids), training=training),
             source,
             key_mask=padding_mask(target_ids),
             source_mask=source_mask,

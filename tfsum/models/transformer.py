@@ -307,6 +307,7 @@ def _sizes(arguments: dict, tensors: dict[str, np.ndarray]) -> dict[str, tuple]:
     sizes |= {f"{name}.embeddings": (rows, width) for name, rows in tables.items()}
     kernel = (width, arguments["feed_forward_width"])
     for stack in ("encoder", "decoder"):
-        number = arguments[f"num_{stack}_layers"]
-        sizes |= assign_weights.layer_sizes(stack, number, kernel, tensors)
+        sizes |= assign_weights.layer_sizes(
+            stack, arguments[f"num_{stack}_layers"], kernel, tensors
+        )
     return sizes

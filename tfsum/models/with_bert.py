@@ -163,8 +163,9 @@ class BertSum(WithBert):
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         encoder = {name: tensors.pop(name) for name in [*tensors] if name.startswith("bert.")}
         stored = weight_names.StoredModel(str(folder), bert, encoder)
-        sizes = cls.head_sizes(every, bert["hidden_size"], tensors)
-        assign_weights.check_sizes(sizes, tensors, folder)
+        assign_weights.check_sizes(
+            cls.head_sizes(every, bert["hidden_size"], tensors), tensors, folder
+        )
 
         model = cls.with_stored_bert(stored, {}, **(arguments | changes))
         assign_weights.assign(model.head_variables(), model.head_names(), tensors, folder)

@@ -10,7 +10,6 @@ import dataclasses
 import inspect
 import os
 import pathlib
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -165,8 +164,8 @@ def checkpoint_to_folder(
                 " BERT"
             )
 
-    settings = {"text": text_settings.read_text_settings(vocabulary, lowercase)}
-    model.save_pretrained(destination, pieces, settings)
+    text = text_settings.read_text_settings(vocabulary, lowercase)
+    model.save_pretrained(destination, pieces, {"text": text})
     return notes
 
 
@@ -243,13 +242,12 @@ class CheckpointSizes:
     def bert(self, given: dict[str, Any]) -> dict[str, Any]:
         """The arguments of `Bert`, with those that were given."""
         embeddings = BERT + "embeddings."
-        layers = re.escape(BERT) + r"encoder\.layer\.(\d+)\."
         found = {
             "vocab_size": self._size(embeddings + "word_embeddings.weight", 0),
             "hidden_size": self._size(embeddings + "word_embeddings.weight", 1),
             "max_position_embeddings": self._size(embeddings + "position_embeddings.weight", 0),
             "type_vocab_size": self._size(embeddings + "token_type_embeddings.weight", 0),
-            "num_hidden_layers": self._layers(layers),
+            "num_hidden_layers": self._layers(BERT + "encoder.layer."),
             "intermediate_size": self._size(BERT + "encoder.layer.0.intermediate.dense.weight", 0),
         }
         if wrong := [
@@ -274,7 +272,7 @@ class CheckpointSizes:
         if self.prefix + "rnn.hidden0.0.weight_ih" in self.tensors:
             return {"head": "lstm", **arguments}
 
-        layers = self._layers(re.escape(self.prefix) + r"transformer_inter\.(\d+)\.")
+        layers = self._layers(self.prefix + "transformer_inter.")
         if not layers:
             names = [name for name in self.tensors if name.startswith(self.prefix)]
             parts = sorted({name.split(".")[1] for name in names})
@@ -282,21 +280,23 @@ class CheckpointSizes:
                 f"{self.path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
                 "(linear1), the transformer (transformer_inter) and the LSTM (rnn)"
             )
-        first = self.prefix + "transformer_inter.0.feed_forward.w_1.weight"
         return {
             "head": "transformer",
             "head_layers": layers,
             "head_num_heads": self._heads(f"{of_program}heads"),
-            "head_feed_forward_width": self._size(first, 0),
+            "head_feed_forward_width": self._size(
+                f"{self.prefix}transformer_inter.0.feed_forward.w_1.weight", 0
+            ),
             **arguments,
         }
 
     def decoder(self) -> dict[str, Any]:
         """The arguments of a `BertSumAbs` beside those of its `Bert`."""
-        first = "decoder.transformer_layers.0.feed_forward.w_1.weight"
         return {
-            "num_decoder_layers": self._layers(r"decoder\.transformer_layers\.(\d+)\."),
-            "feed_forward_width": self._size(first, 0),
+            "num_decoder_layers": self._layers("decoder.transformer_layers."),
+            "feed_forward_width": self._size(
+                "decoder.transformer_layers.0.feed_forward.w_1.weight", 0
+            ),
             "num_heads": self._heads("dec_heads"),
             **self._stored(DECODER_OPTIONS),
         }
@@ -306,15 +306,15 @@ class CheckpointSizes:
         known = self.options
         return {argument: known[name] for argument, name in names.items() if name in known}
 
-    def _layers(self, pattern: str) -> int:
-        """The number of layers whose tensors have names of this pattern."""
-        matches = filter(None, (re.match(pattern, name) for name in self.tensors))
-        numbers = {int(match[1][:9]) for match in matches}
+    def _layers(self, prefix: str) -> int:
+        """The number of layers whose tensors are named by this prefix and the layer's number."""
+        names = [name.removeprefix(prefix) for name in self.tensors if name.startswith(prefix)]
+        parts = [name.split(".")[0] for name in names]
+        numbers = {int(part[:9]) for part in parts if part.isdecimal()}
         if gaps := [number for number in range(len(numbers)) if number not in numbers]:
             raise CheckpointError(
-                f"{self.path}: has no layer {gaps[0]} of those named"
-                f" {pattern.replace(chr(92), '')}, and has layer {max(numbers)}; the file is"
-                " incomplete: save it again"
+                f"{self.path}: has no layer {gaps[0]} of those named {prefix}N, and has layer"
+                f" {max(numbers)}; the file is incomplete: save it again"
             )
         return len(numbers)
 
