@@ -29,10 +29,10 @@ def test_verify_prints_the_report_of_a_folder(called, tmp_path, capsys):
 
 
 def test_verify_takes_a_version_or_the_newest(tmp_path, monkeypatch):
-    from tfsum.export import verification
+    from tfsum.export import golden
 
     checked = []
-    monkeypatch.setattr(verification, "verify_export", lambda folder, *_: checked.append(folder))
+    monkeypatch.setattr(golden, "verify_export", lambda folder, *_: checked.append(folder))
     description = {"kind": "extractive", "config": {"model_type": "bert", "bert_sum_ext": {}}}
     for number in ("2", "10"):
         (tmp_path / number / "assets.extra").mkdir(parents=True)

@@ -16,7 +16,7 @@ tf = pytest.importorskip("tensorflow")
 from tfsum import export_model, verify
 from tfsum.errors import Error, ExportError
 from tfsum.export import model_card, saved_model
-from tfsum.export.verification import check_weights
+from tfsum.export.golden import check_weights
 from tfsum.inference import allowed_operations
 from tfsum.tasks.bert_sum_ext import export as extractive
 from tfsum.tensorflow_messages import message

@@ -18,7 +18,6 @@ from tfsum.export import golden
 from tfsum.export.compact_graph import compact_graph
 from tfsum.export.model_card import Card, write_card
 from tfsum.export.stored_weights import StoredWeights
-from tfsum.export.verification import verify_export
 from tfsum.formats.text_settings import piece_file, read_pieces, read_text_settings
 from tfsum.inference.exported_model import EagerModel
 from tfsum.inference.saved_model import numbered
@@ -103,7 +102,7 @@ def write_export(
                 for signature, inputs in golden_part.warmup(description, list(texts)):
                     file.write(warmup_request(destination.parent.name, signature, inputs))
 
-        verify_export(part, description, golden_part, loaded)
+        golden.verify_export(part, description, golden_part, loaded)
         write_card(destination, description, source, card)
     return destination
 

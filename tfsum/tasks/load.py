@@ -210,7 +210,7 @@ def verify(path: str | pathlib.Path) -> dict[str, Any]:
         'extractive'
     """
     # In here: who calls a model does without the export engine.
-    from tfsum.export.verification import verify_export
+    from tfsum.export.golden import verify_export
 
     folder = newest(path)
     description = read_description(folder)
