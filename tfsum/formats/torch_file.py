@@ -13,9 +13,11 @@ import zipfile
 import zlib
 from typing import Any, BinaryIO, cast
 
+import numpy as np
+
 from tfsum.errors import CheckpointError
 from tfsum.formats.torch_pickle import Global, read_pickle
-from tfsum.formats.torch_tensors import StorageId, read_object, read_without_tensors
+from tfsum.formats.torch_tensors import ELEMENTS, StorageId, read_object
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PROTOCOL = 1001
@@ -132,16 +134,21 @@ def _read_zip(content: mmap.mmap) -> Any:
         _check_byte_order(bytes(_record(content, records[f"{root}byteorder"])) == b"little")
 
     @functools.cache
-    def record(key: str) -> memoryview:
-        name = f"{root}data/{key}"
+    def load(storage: StorageId) -> np.ndarray:
+        name = f"{root}data/{storage.key}"
         if name not in records:
             raise CheckpointError(
                 f"the archive has no record {name} for a storage that its tensors need"
             )
-        return _record(content, records[name])
+        data = _record(content, records[name])
+        if len(data) != storage.byte_count():
+            raise CheckpointError(
+                f"the storage {storage.key} has {len(data)} bytes, expected"
+                f" {storage.byte_count()} for {storage.count} elements of {storage.kind}"
+            )
+        return np.frombuffer(data, ELEMENTS[storage.kind])
 
-    stream = io.BytesIO(_record(content, records[pickles[0]]))
-    return read_object(stream, lambda storage: record(storage.key), len(content))
+    return read_object(io.BytesIO(_record(content, records[pickles[0]])), load, len(content))
 
 
 def _record(content: mmap.mmap, info: zipfile.ZipInfo) -> memoryview:
@@ -173,10 +180,17 @@ def _read_legacy(content: mmap.mmap) -> Any:
         raise CheckpointError(f"protocol {found} of torch.save, expected {LEGACY_PROTOCOL}")
     _check_byte_order(system.get("little_endian", True) is True)
 
-    # The elements follow the pickle that has their types: read it once for the types, and again for
-    # the tensors.
+    # The elements follow the pickle that has their types: read it once for the types, with a zero
+    # in the place of all elements, and again for the tensors.
+    storages: dict[str, StorageId] = {}
+
+    def zeros(storage: StorageId) -> np.ndarray:
+        if storages.setdefault(storage.key, storage) != storage:
+            raise CheckpointError(f"the storage {storage.key} is described twice, and differently")
+        return np.broadcast_to(np.zeros((), ELEMENTS[storage.kind]), storage.count)
+
     start, stream = content.tell(), cast(BinaryIO, content)  # a mmap is one
-    value, storages = read_without_tensors(stream)
+    value = read_object(stream, zeros, len(content))
     data = _legacy_storages(content, storages)
     if not data:  # a shard of examples has no tensor, and millions of numbers to read twice
         return value
@@ -201,8 +215,8 @@ def _no_global(name: str) -> Global:
     )
 
 
-def _legacy_storages(content: mmap.mmap, storages: dict[str, StorageId]) -> dict[str, memoryview]:
-    """The bytes of each storage: a list of keys, then the number of elements and the elements."""
+def _legacy_storages(content: mmap.mmap, storages: dict[str, StorageId]) -> dict[str, np.ndarray]:
+    """The elements of each storage: a list of keys, then the number of each and its elements."""
     keys = read_pickle(cast(BinaryIO, content), _no_global)
     if type(keys) is not list or sorted(keys) != sorted(storages):
         raise CheckpointError(
@@ -219,7 +233,7 @@ def _legacy_storages(content: mmap.mmap, storages: dict[str, StorageId]) -> dict
             raise CheckpointError(
                 f"truncated or corrupt: storage {key} is not of {storages[key].count} elements"
             )
-        data[key] = whole[begin:end]
+        data[key] = np.frombuffer(whole[begin:end], ELEMENTS[storages[key].kind])
 
     if end != len(whole):
         raise CheckpointError(f"corrupt: {len(whole) - end} bytes behind the last storage")

@@ -76,44 +76,12 @@ class Storage(np.ndarray):
     """
 
 
-def read_without_tensors(stream: BinaryIO) -> tuple[Any, dict[str, StorageId]]:
-    """Reads the pickle of a checkpoint whose storages are elsewhere.
-
-    Args:
-        stream: Seekable binary stream at the first byte of the pickle.
-
-    Returns:
-        The saved object, with None instead of tensors, and the storages that they need, by key.
-
-    Raises:
-        CheckpointError: An object is not in `ALLOWED`, or a storage is described in two ways.
-
-    Example:
-        >>> import io, pickle
-        >>> read_without_tensors(io.BytesIO(pickle.dumps({"step": 1})))
-        ({'step': 1}, {})
-    """
-    storages: dict[str, StorageId] = {}
-
-    def collect(identity: object) -> None:
-        storage = _storage_id(identity)
-        first = storages.setdefault(storage.key, storage)
-        if (first.kind, first.count) != (storage.kind, storage.count):
-            raise CheckpointError(f"the storage {storage.key} is described twice, and differently")
-
-    def find_global(name: str) -> Global:
-        found = _find_global(name)
-        return Global(name, lambda *_: None) if found.call in (_tensor, _parameter) else found
-
-    return read_pickle(stream, find_global, collect), storages
-
-
-def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], file_size: int) -> Any:
+def read_object(stream: BinaryIO, load: Callable[[StorageId], np.ndarray], file_size: int) -> Any:
     """Reads the pickle of a checkpoint, up to its end in the stream.
 
     Args:
         stream: Seekable binary stream at the first byte of the pickle.
-        load: Function that returns the bytes of a whole storage.
+        load: Function that returns the elements of a whole storage.
         file_size: Bytes of the file, which bound the elements of all tensors together, since a view
             can name its elements again and again (stride 0).
 
@@ -121,31 +89,21 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], file_
         The saved object, with numpy arrays instead of tensors.
 
     Raises:
-        CheckpointError: An object is not in `ALLOWED`, a storage has a wrong size, a tensor
-            points outside its storage, or they have far more elements than the file.
+        CheckpointError: An object is not in `ALLOWED`, a tensor points outside its storage, or they
+            have far more elements than the file.
 
     Source: torch/serialization.py and torch/_utils.py.
 
     Example:
         >>> import io, pickle
-        >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda storage: memoryview(b""), 0)
+        >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda storage: np.zeros(0), 0)
         {'step': 1}
     """
     left = elements = 4 * file_size + (1 << 22)  # tensors may share storages
 
-    def persistent(identity: object) -> Storage:
-        storage = _storage_id(identity)
-        data = load(storage)
-        if len(data) != storage.byte_count():
-            raise CheckpointError(
-                f"the storage {storage.key} has {len(data)} bytes, expected"
-                f" {storage.byte_count()} for {storage.count} elements of {storage.kind}"
-            )
-        return np.frombuffer(data, ELEMENTS[storage.kind]).view(Storage)
-
     def tensor(storage: Storage, *place: Any) -> np.ndarray:
         nonlocal left
-        view = _tensor(storage, *place[:3])
+        view = _view(storage, *place[:3])
         left -= view.size
         if left < 0:
             raise CheckpointError(
@@ -154,11 +112,12 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], file_
             )
         return view.astype(np.float32) if view.dtype == ml_dtypes.bfloat16 else view
 
-    def find_global(name: str) -> Global:
-        found = _find_global(name)
-        return Global(found.name, tensor) if found.call is _tensor else found
-
-    return read_pickle(stream, find_global, persistent)
+    calls = {"torch._utils._rebuild_tensor_v2": tensor, **_CALLS}
+    return read_pickle(
+        stream,
+        lambda name: _find_global(name, calls),
+        lambda identity: load(_storage_id(identity)).view(Storage),
+    )
 
 
 def _storage_id(identity: object) -> StorageId:
@@ -173,7 +132,7 @@ def _storage_id(identity: object) -> StorageId:
     )
 
 
-def _tensor(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray:
+def _view(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray:
     """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
     numbers = (offset, *size, *stride)
     sound = (
@@ -195,7 +154,7 @@ def _tensor(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray
             f" {brief(offset)}, size {brief(tuple(size))}, stride {brief(tuple(stride))}"
         )
 
-    strides = [step * storage.itemsize for step in stride]
+    strides = [step * storage.strides[0] for step in stride]
     return np.lib.stride_tricks.as_strided(storage[offset:], size, strides, writeable=False)
 
 
@@ -215,7 +174,6 @@ def _items(kind: type) -> Callable:
 
 
 _CALLS: dict[str, Callable] = {
-    "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_parameter": _parameter,
     "torch.Size": tuple,
     "argparse.Namespace": lambda: argparse.Namespace(),  # without arguments
@@ -229,10 +187,10 @@ _CALLS: dict[str, Callable] = {
 }
 
 
-def _find_global(name: str) -> Global:
+def _find_global(name: str, calls: dict[str, Callable]) -> Global:
     name = name.replace(" ", ".", 1).replace("__builtin__.", "builtins.", 1)
-    if name in _CALLS:
-        return Global(name, _CALLS[name])
+    if name in calls:
+        return Global(name, calls[name])
     if name.removeprefix("torch.") in ELEMENTS:
         return Global(name)
     if name == "models.optimizers.Optimizer" or name.startswith("torch.optim."):
