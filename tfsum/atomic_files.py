@@ -1,10 +1,11 @@
-"""Files written atomically: complete or not at all."""
+"""Files and folders written atomically: complete or not at all."""
 
 import contextlib
 import os
 import pathlib
 import secrets
 import stat
+import tempfile
 from collections.abc import Iterator
 
 _parts: set[pathlib.Path] = set()  # temporary files of unfinished writes
@@ -73,6 +74,41 @@ def atomic_path(path: str | pathlib.Path) -> Iterator[pathlib.Path]:
     finally:
         part.unlink(missing_ok=True)
         _parts.discard(part)
+
+
+@contextlib.contextmanager
+def new_path(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Context manager of a temporary path that becomes a new file or folder after the block.
+
+    If the block fails, nothing is left: neither what it wrote nor the folders above `path` that
+    were made for it.
+
+    Args:
+        path: File or folder to write, which does not exist or is an empty folder.
+
+    Yields:
+        A path in a hidden temporary folder beside it.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp()) / "news" / "1"
+        >>> with new_path(folder) as part:
+        ...     part.mkdir()
+        >>> folder.is_dir(), len(list(folder.parent.iterdir()))
+        (True, 1)
+    """
+    new_folders = [each for each in path.parents if not each.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            part = pathlib.Path(folder, "part")
+            yield part
+            os.replace(part, path)
+    except BaseException:
+        for each in new_folders:
+            with contextlib.suppress(OSError):
+                each.rmdir()
+        raise
 
 
 def to_disk(path: str | pathlib.Path) -> None:

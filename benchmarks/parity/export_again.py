@@ -19,8 +19,9 @@ import tensorflow as tf
 import tfsum
 import tfsum.decoding
 from tfsum.errors import ExportError
-from tfsum.export.stored_weights import WORD_EMBEDDING, variable_path
+from tfsum.export.stored_weights import WORD_EMBEDDING
 from tfsum.formats.config_json import read_json
+from tfsum.formats.weight_names import variables_by_path
 
 KEPT = ("text", "recipe", "validation", "lead", "seconds", "frequent")  # of assets.extra/tfsum.json
 OPTIONS = {  # of the export, by the kind of model
@@ -43,8 +44,7 @@ def weights(folder: pathlib.Path) -> dict[str, np.ndarray]:
 def assign(model: keras.Model, stored: dict[str, np.ndarray]) -> None:
     """Assigns stored weights to a built model; weights that the export lacks stay."""
     assigned = 0
-    for variable in model.variables:
-        path = variable_path(variable, model)
+    for path, variable in variables_by_path(model).items():
         rows, scales = "word_rows", "word_scales"
         if path != WORD_EMBEDDING:
             escaped = path.replace("/", ".S")

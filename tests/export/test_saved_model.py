@@ -284,12 +284,12 @@ def test_no_folder_can_be_made_below_a_file(transformer, tmp_path):
     [
         (lambda f: (f / "vocab.txt").unlink(), "has no vocab.txt"),
         (lambda f: (f / "vocab.txt").open("a").write("more\n"), "word pieces, and the model has"),
-        (lambda f: (f / "tfsum.json").write_text("{"), "cannot be read as JSON"),
+        (lambda f: (f / "tfsum.json").write_text("{"), "tfsum.json: not JSON"),
         (
             lambda f: (f / "tfsum.json").write_text("[" * 100_000),
-            "tfsum.json: cannot be read as JSON .*nested too deep",
+            "tfsum.json: not JSON .*nested too deep",
         ),
-        (lambda f: (f / "tfsum.json").write_text('{"text": []}'), "an object of text settings"),
+        (lambda f: (f / "tfsum.json").write_text('{"text": ["lowercase"]}'), "expected an object"),
         (
             lambda f: (f / "tfsum.json").write_text('{"text": {"window_length": 99}}'),
             "window_length is 99; the model reads 40",

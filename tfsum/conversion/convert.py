@@ -4,13 +4,12 @@ import json
 import os
 import pathlib
 import shutil
-import tempfile
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tfsum.atomic_files import new_path
 from tfsum.errors import CheckpointError
 from tfsum.formats import google, model_folder, open_folder, text_settings, weight_names
 from tfsum.models import Bert, BertClassifier, BertForPretraining
@@ -103,40 +102,19 @@ def convert(
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: already exists; choose a new folder")
 
-    if to in FLAVOURS:
-        return _written(destination, lambda file: folder_to_checkpoint(source, file, to))
-    if checkpoint:
-        options = {"vocabulary": vocabulary, "lowercase": lowercase, "bert": bert, **changes}
-        return _written(destination, lambda folder: checkpoint_to_folder(source, folder, **options))
+    with model_folder.writing_errors(destination), new_path(destination) as part:
+        if to in FLAVOURS:
+            return folder_to_checkpoint(source, part, to)
+        if checkpoint:
+            return checkpoint_to_folder(source, part, vocabulary, lowercase, bert, **changes)
 
-    _refuse_checkpoint(pathlib.Path(source))
-    stored = open_folder.open_folder(source)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
-        tensors, config = _checked(stored)
-
-    _written(
-        destination,
-        lambda folder: _write(folder, stored.folder, config, tensors, to, lowercase),
-    )
-
-    return _notes(stored, tensors, config, to)
-
-
-def _written(
-    destination: pathlib.Path, write: Callable[[pathlib.Path], list[str] | None]
-) -> list[str]:
-    """Calls `write` with a temporary path, which then becomes the destination: nothing half-written
-    is left."""
-    with model_folder.writing_errors(destination):
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=f"{destination.name}.", dir=destination.parent
-        ) as part:
-            whole = pathlib.Path(part) / "whole"
-            notes = write(whole)
-            os.replace(whole, destination)
-    return notes or []
+        _refuse_checkpoint(pathlib.Path(source))
+        stored = open_folder.open_folder(source)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
+            tensors, config = _checked(stored)
+        _write(part, stored.folder, config, tensors, to, lowercase)
+        return _notes(stored, tensors, config, to)
 
 
 def _refuse_checkpoint(source: pathlib.Path) -> None:
@@ -159,7 +137,7 @@ def _checked(stored: weight_names.StoredModel) -> tuple[dict, dict]:
     if any(name.startswith(PRETRAINED) for name in stored.tensors):
         model = BertForPretraining.from_stored(stored, warn=False)
         tensors, config = model.tensors(), model.bert.config
-    elif _has_classifier(stored) and not other_head(stored):
+    elif stored.has("classifier.weight") and not other_head(stored):
         model = BertClassifier.from_stored(stored)
         tensors, config = model.tensors(), model.bert.config | model.head_config()
     else:
@@ -167,15 +145,7 @@ def _checked(stored: weight_names.StoredModel) -> tuple[dict, dict]:
         tensors, config = weight_names.bert_tensors(bert, "bert."), bert.config
 
     # A head that the file lacks was initialized at random: it is not written.
-    return {
-        name: value
-        for name, value in tensors.items()
-        if stored.name(name, True)[0] in stored.tensors
-    }, config
-
-
-def _has_classifier(stored: weight_names.StoredModel) -> bool:
-    return stored.name("classifier.weight", True)[0] in stored.tensors
+    return {name: value for name, value in tensors.items() if stored.has(name)}, config
 
 
 def _write(
@@ -223,13 +193,15 @@ def _notes(
 ) -> list[str]:
     from tfsum.text.escape import is_reversible
 
-    read = {stored.name(name, True)[0] for name in tensors} | {
-        stored.name(name, True)[0] for name in weight_names.TIED
-    }
+    read = {stored.name(name, True)[0] for name in (*tensors, *weight_names.TIED)}
     left = sorted(stored.tensors.keys() - read)
     rounded = sum(stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys())
     pieces = text_settings.read_vocabulary(stored.folder / "vocab.txt") or ()
-    why = _has_classifier(stored) and "classifier.weight" not in tensors and other_head(stored)
+    why = (
+        stored.has("classifier.weight")
+        and "classifier.weight" not in tensors
+        and other_head(stored)
+    )
     notes = {
         f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}": left,
         f"{why}; tfsum has no such model, and the encoder alone is written": why,

@@ -334,8 +334,7 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
         ExportError: The file cannot be read, or does not hold the expected weights.
 
     Example:
-        >>> from tfsum.inference.saved_model import read_description
-        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.inference.saved_model import read_description, shipped_model
         >>> weights = read_description(shipped_model())["weights"]
         >>> check_weights(shipped_model(), weights) == len(weights)
         True

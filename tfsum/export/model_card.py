@@ -115,8 +115,7 @@ def _files(description: dict) -> dict[str, str]:
     files = {}
     for split in ("train", "validation"):
         paths = [data[key] for key in (split, f"{split}_target") if data.get(key)]
-        if paths:
-            parts = (pathlib.PurePath(path).parts[-2:] for path in paths)
+        if parts := [pathlib.PurePath(path).parts[-2:] for path in paths]:
             files[split] = ", ".join(str(pathlib.PurePath(*part)) for part in parts)
     if files.keys() == {"train"} and data.get("validation_share"):
         files["validation"] = f"a share of {data['validation_share']} of it, held out"

@@ -3,25 +3,24 @@
 import contextlib
 import hashlib
 import json
-import os
 import pathlib
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import tensorflow as tf
 
 import tfsum
+from tfsum.atomic_files import new_path
 from tfsum.errors import ExportError
 from tfsum.export import golden
 from tfsum.export.compact_graph import compact_graph
 from tfsum.export.model_card import Card, write_card
 from tfsum.export.stored_weights import StoredWeights
+from tfsum.formats.config_json import read_json
 from tfsum.formats.text_settings import piece_file, read_pieces, read_text_settings
 from tfsum.inference.exported_model import EagerModel
 from tfsum.inference.saved_model import numbered
-from tfsum.json_text import parse_json
 from tfsum.tensorflow_messages import message
 
 FORMAT_VERSION = 1
@@ -149,8 +148,8 @@ def read_settings(source: pathlib.Path) -> dict:
         Content of tfsum.json with the section "text".
 
     Raises:
-        ExportError: The folder has no vocabulary, or tfsum.json is invalid.
-        CheckpointError: Another file with text settings is broken.
+        ExportError: The folder has no vocabulary.
+        CheckpointError: A file with text settings is broken.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -165,13 +164,8 @@ def read_settings(source: pathlib.Path) -> dict:
         )
 
     path = source / "tfsum.json"
-    try:
-        settings = parse_json(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except (OSError, ValueError) as error:
-        raise ExportError(f"{path}: cannot be read as JSON ({error}); write it again") from None
-    if not isinstance(settings, dict) or not isinstance(settings.get("text", {}), dict):
-        raise ExportError(f'{path}: expected an object whose "text" is an object of text settings')
-    return {**settings, "text": {**read_text_settings(source), **settings.get("text", {})}}
+    settings = read_json(path) if path.exists() else {}
+    return {**settings, "text": {**read_text_settings(source), **(settings.get("text") or {})}}
 
 
 def _describe(module: ExportedModule, source: pathlib.Path, settings: dict, exported: dict) -> dict:
@@ -254,30 +248,14 @@ def whole_or_nothing(destination: pathlib.Path) -> Iterator[pathlib.Path]:
         ...     pathlib.Path(folder, "model", "1", "file").read_text()
         'content'
     """
-    new_folders = [p for p in (destination.parent, *destination.parent.parents) if not p.exists()]
-    part = None
-
     try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        # a server that watches NAME ignores names that are no integers
-        part = pathlib.Path(
-            tempfile.mkdtemp(prefix=f".{destination.name}.part-", dir=destination.parent)
-        )
-        part.chmod(0o755)
-        yield part
-        os.rename(part, destination)
-
-    except BaseException as error:
-        if part is not None:
-            shutil.rmtree(part, ignore_errors=True)
-        for folder in new_folders:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-
-        if isinstance(error, OSError | tf.errors.OpError):
-            reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-            raise ExportError(
-                f"{destination}: cannot be written ({reason}); nothing was left behind. Free space"
-                " or choose another folder"
-            ) from error
-        raise
+        # a server that watches NAME ignores names that are no integers, as that of this path is not
+        with new_path(destination) as part:
+            part.mkdir()
+            yield part
+    except (OSError, tf.errors.OpError) as error:
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise ExportError(
+            f"{destination}: cannot be written ({reason}); nothing was left behind. Free space"
+            " or choose another folder"
+        ) from error

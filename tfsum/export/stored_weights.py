@@ -16,6 +16,7 @@ import tensorflow as tf
 from tfsum.errors import ExportError
 from tfsum.export.packed_rows import PackedRows
 from tfsum.formats.int8_rows import quantize_rows
+from tfsum.formats.weight_names import variables_by_path
 
 STORAGES = ("float32", "float16", "small")  # small: float16, and embeddings as int8 rows
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
@@ -54,12 +55,11 @@ class StoredWeights(tf.Module):
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
-        dtype = tf.float32 if storage == "float32" else tf.float16
-        variables = {variable_path(variable, model): variable for variable in model.variables}
+        dtype = np.float32 if storage == "float32" else np.float16
         used = {
             path: variable
-            for path, variable in variables.items()
-            if not path.endswith("seed_generator_state") and (pooler or not path.startswith(POOLER))
+            for path, variable in variables_by_path(model).items()
+            if pooler or not path.startswith(POOLER)
         }
         rounded = {WORD_EMBEDDING, *tables} if storage == "small" else set()
 
@@ -68,9 +68,12 @@ class StoredWeights(tf.Module):
         for path, variable in used.items():
             value = variable.numpy()
             if path in rounded:
-                stored[path], scales[path] = _rounded(path, value)
+                value, scale = quantize_rows(_finite(path, value))
+                scales[path] = tf.Variable(scale, trainable=False, name=f"{path}_scale")
             else:
-                stored[path] = _variable(path, value, dtype)
+                with np.errstate(over="ignore"):
+                    value = _finite(path, value.astype(dtype))
+            stored[path] = tf.Variable(value, trainable=False, name=path)
 
         used.pop(WORD_EMBEDDING, None)
         self.word_rows = stored.pop(WORD_EMBEDDING, None)
@@ -137,29 +140,6 @@ def _replaced(layer: keras.Layer, name: str, value: object) -> Iterator[None]:
         object.__setattr__(layer, name, before)
 
 
-def variable_path(variable: keras.Variable, model: keras.Model) -> str:
-    """Path of a variable below a model.
-
-    Args:
-        variable: Variable of the model.
-        model: Built model.
-
-    Returns:
-        The path, without the names of the model and of what holds it.
-
-    Example:
-        >>> import tfsum
-        >>> bert = tfsum.Bert(10, 8, 1, 2, 16)
-        >>> bert.build()
-        >>> variable_path(bert.pooler.kernel, bert)
-        'pooler/kernel'
-    """
-    parts = variable.path.split("/")
-    if model.name in parts:
-        parts = parts[parts.index(model.name) + 1 :]
-    return "/".join(parts)
-
-
 def _finite(name: str, value: np.ndarray) -> np.ndarray:
     wrong = int(value.size - np.isfinite(value).sum())
     if wrong:
@@ -168,18 +148,3 @@ def _finite(name: str, value: np.ndarray) -> np.ndarray:
             "store it as float32 if they are only too large for float16"
         )
     return value
-
-
-def _rounded(name: str, value: np.ndarray) -> tuple[tf.Variable, tf.Variable]:
-    """The int8 rows of a table and their scales."""
-    rows, scales = (
-        tf.Variable(array, trainable=False, name=f"{name}{ending}")
-        for array, ending in zip(quantize_rows(_finite(name, value)), ("", "_scale"))
-    )
-    return rows, scales
-
-
-def _variable(name: str, value: np.ndarray, dtype: tf.DType) -> tf.Variable:
-    with np.errstate(over="ignore"):
-        narrow = value.astype(dtype.as_numpy_dtype)
-    return tf.Variable(_finite(name, narrow), trainable=False, name=name)

@@ -55,23 +55,6 @@ class BuiltBert(Built, Protocol):
     config: dict[str, Any]
 
 
-def full_name(name: str, transposed: bool) -> tuple[str, bool]:
-    """Returns its arguments: the `name` of a `StoredModel` with Hugging Face's own names.
-
-    Args:
-        name: Hugging Face's full name of a tensor.
-        transposed: Whether the tensor is (out, in).
-
-    Returns:
-        The same.
-
-    Example:
-        >>> full_name("bert.pooler.dense.weight", True)
-        ('bert.pooler.dense.weight', True)
-    """
-    return name, transposed
-
-
 class StoredModel(NamedTuple):
     """The contents of a BERT checkpoint of any format.
 
@@ -95,9 +78,13 @@ class StoredModel(NamedTuple):
     source: str
     config: dict
     tensors: dict[str, np.ndarray]
-    name: Callable[[str, bool], tuple[str, bool]] = full_name
+    name: Callable[[str, bool], tuple[str, bool]] = lambda name, transposed: (name, transposed)
     folder: pathlib.Path = pathlib.Path()
     fields: Mapping[str, Any] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether the file has the tensor that Hugging Face names so."""
+        return self.name(name, True)[0] in self.tensors
 
     def parts(self) -> str:
         """The first parts of the tensor names, for error messages."""
@@ -189,6 +176,8 @@ def rows_of(
 def variables_by_path(model: Built) -> dict:
     """Maps the path of each weight below `model` to its variable, without the seeds of dropout.
 
+    Variables of a layer that was built before it was given to `model` have its path alone.
+
     Args:
         model: Built Keras model or layer.
 
@@ -203,7 +192,7 @@ def variables_by_path(model: Built) -> dict:
         (8, 8)
     """
     weights = [v for v in model.variables if not v.path.endswith("seed_generator_state")]
-    paths = {f"/{v.path}".partition(f"/{model.name}/")[2]: v for v in weights}
+    paths = {f"/{v.path}".partition(f"/{model.name}/")[2] or v.path: v for v in weights}
     assert len(paths) == len(weights), "two weights of one path"
     return paths
 

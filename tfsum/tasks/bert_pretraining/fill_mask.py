@@ -173,7 +173,7 @@ def masked_ids(parts: list[str], word_piece: WordPiece) -> list[int]:
 def _load(folder: str | os.PathLike) -> tuple[BertForPretraining, WordPiece]:
     """The model of a folder, and its tokenizer."""
     stored = open_folder(folder)
-    if stored.name("cls.predictions.bias", False)[0] not in stored.tensors:
+    if not stored.has("cls.predictions.bias"):
         raise CheckpointError(
             f"{stored.source}: has no masked-language-model head (cls.predictions), it holds"
             f" {stored.parts()}; a bare encoder has none: use the pretrained model with its heads,"
