@@ -72,7 +72,7 @@ def test_a_stopped_pipeline_is_continued(corpus, tmp_path, monkeypatch):
     def stop(work, runner, pipeline_options):
         """Ends as a killed one does: two shards are written, and nobody has collected their
         counts."""
-        with module.running("DirectRunner", [], []) as pipeline:
+        with module.running("DirectRunner", []) as pipeline:
             _ = (
                 pipeline
                 | beam.Create([None])

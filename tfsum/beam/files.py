@@ -86,8 +86,7 @@ def summarize_files(
         write = WriteAnswers(output, transform.row, output_format, shards)
         _clear(output, output_format, shards)
 
-    results: list[PipelineResult] = []
-    with running(runner, pipeline_options, results) as pipeline:
+    with running(runner, pipeline_options) as pipeline:
         read = pipeline | ReadDocuments(pattern, field, id_field, max_characters)
         # one worker reads a file, and all workers share its documents
         answered = read.documents | "Spread documents" >> beam.Reshuffle() | transform
@@ -105,7 +104,7 @@ def summarize_files(
             )
         )
 
-    answers, dead_letters = (counted(results[0], name) for name in ("answers", "dead_letters"))
+    answers, dead_letters = (counted(pipeline.result, name) for name in ("answers", "dead_letters"))
     counts = {"documents": answers + dead_letters, "answers": answers, "dead_letters": dead_letters}
     with file_errors(output), FileSystems.create(FileSystems.join(output, COUNTS)) as file:
         file.write((json.dumps(counts) + "\n").encode())

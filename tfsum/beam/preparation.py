@@ -12,7 +12,7 @@ import apache_beam as beam
 import tfsum
 from tfsum.atomic_files import write_atomically
 from tfsum.beam.running import running
-from tfsum.data.shard_work import RecordWriter, ShardWork
+from tfsum.data.shard_work import ShardWork
 from tfsum.loading import load_tensorflow
 
 
@@ -88,7 +88,7 @@ def write_shards(
         if name not in work.done and _read_counts(work, name) is None
     ]
     if shards:
-        with running(runner, pipeline_options, []) as pipeline:
+        with running(runner, pipeline_options) as pipeline:
             _ = (
                 pipeline
                 | beam.Create([None])
@@ -122,16 +122,16 @@ class _WriteShard(beam.DoFn):
 
     def __init__(self, work: ShardWork) -> None:
         self._work = work
-        self._writer: RecordWriter | None = None
+
+    def setup(self) -> None:
+        load_tensorflow()
+        self._writer = self._work.make_writer()
 
     def process(self, group: tuple[int, Iterable[tuple[int, Any]]]) -> None:
         shard, numbered = group
         name = self._work.names[shard]
         documents = [document for _, document in sorted(numbered, key=lambda pair: pair[0])[1:]]
 
-        if self._writer is None:
-            load_tensorflow()
-            self._writer = self._work.make_writer()
         counts = self._writer.write(str(self._work.folder / name), documents)
         write_atomically(
             _counts_file(self._work, name), json.dumps([self._work.settings_hash, counts])

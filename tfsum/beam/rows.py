@@ -316,11 +316,9 @@ def failed(key: Any, error: str, document: Any) -> FailedDocument:
         >>> failed(None, "found bytes", b"\\xff")
         FailedDocument(key='', error='found bytes', excerpt="b'\\\\xff'")
     """
-    excerpt = document
     if isinstance(document, str | bytes | bytearray):
-        excerpt = document[:EXCERPT]
-    if not isinstance(document, str):
-        excerpt = repr(excerpt)[:EXCERPT]
+        document = document[:EXCERPT]
+    excerpt = document if isinstance(document, str) else repr(document)[:EXCERPT]
 
     texts = ("" if key is None else str(key), error, excerpt)
     # escape what UTF-8 cannot encode

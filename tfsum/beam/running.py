@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 import apache_beam as beam
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.runners.runner import PipelineResult
 
 from tfsum.errors import Error
 
@@ -22,29 +21,25 @@ WORKER_ENDED = (
 
 
 @contextlib.contextmanager
-def running(
-    runner: str, options: Sequence[str], results: list[PipelineResult]
-) -> Iterator[beam.Pipeline]:
+def running(runner: str, options: Sequence[str]) -> Iterator[beam.Pipeline]:
     """Context manager that runs the pipeline built in its block, and waits until it is done.
 
     Args:
         runner: Name of a runner of Beam. "DirectRunner" means the runner of this process
             ("FnApiRunner"), since Beam's own DirectRunner first downloads a program (Prism).
         options: Options of the pipeline, such as "--direct_num_workers=2".
-        results: List to which the result of the pipeline is appended.
 
     Yields:
-        The pipeline.
+        The pipeline, which has its `result` after the block.
 
     Raises:
         Error: An option is unknown to the DirectRunner, or the pipeline fails.
 
     Example:
-        >>> results = []
-        >>> with running("DirectRunner", [], results) as pipeline:
+        >>> with running("DirectRunner", []) as pipeline:
         ...     _ = pipeline | beam.Create(["It rained."]) | beam.Map(print)
         It rained.
-        >>> results[0].state
+        >>> pipeline.result.state
         'DONE'
     """
     # Worker processes log as little as this one; the last of several equal options counts.
@@ -63,15 +58,14 @@ def running(
 
     try:
         with ending_together():
-            result = pipeline.run()
-            result.wait_until_finish()
+            pipeline.result = pipeline.run()
+            pipeline.result.wait_until_finish()
     except Exception as error:  # of any library that a step uses
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         reason = lines[-1]
         if reason.startswith("Channel closed"):
             reason += WORKER_ENDED
         raise Error(f"the pipeline failed: {reason}") from error
-    results.append(result)
 
 
 def _unknown(options: Sequence[str]) -> list[str]:

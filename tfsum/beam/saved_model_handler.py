@@ -144,8 +144,20 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
             if value < 1:
                 raise Error(f"{name} is {value}; expected 1 or more")
 
+        if "://" in str(model):
+            raise Error(
+                f"{model}: a model is read from a worker's own disk; expected a folder that is here"
+                " and on each worker under the same absolute path: copy it here, and into the"
+                " workers' container"
+            )
+
         super().__init__()
-        self._path = None if model is None else _version_folder(model)
+        self._path: str | None = None
+        if model is not None:  # today's newest version, which all workers use
+            load_tensorflow()
+            from tfsum.inference.saved_model import newest
+
+            self._path = os.path.abspath(newest(model))
         self._update: str | None = None
         self._kind, self._options = kind, options
         self._batch_characters, self._max_characters = batch_characters, max_characters
@@ -281,20 +293,6 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
     def share_model_across_processes(self) -> bool:
         """Returns True: the processes of a machine share one model."""
         return True
-
-
-def _version_folder(model: str | pathlib.Path) -> str:
-    """The absolute folder of today's newest version, which all workers use."""
-    if "://" in str(model):
-        raise Error(
-            f"{model}: a model is read from a worker's own disk; expected a folder that is here and"
-            " on each worker under the same absolute path: copy it here, and into the workers'"
-            " container"
-        )
-    load_tensorflow()
-    from tfsum.inference.saved_model import newest
-
-    return os.path.abspath(newest(model))
 
 
 def _count(answers: Sequence[Row | str], characters: int, seconds: float) -> None:
