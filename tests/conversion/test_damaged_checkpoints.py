@@ -14,8 +14,7 @@ import pytest
 from tiny_bert import BERT_BEGINNING
 
 import tfsum
-from tfsum.formats.torch_file import read_torch_file
-from tfsum.formats.torch_writer import write_torch_file
+from tfsum.formats.torch_file import read_torch_file, write_torch_file
 from tfsum.papers.checkpoint_names import bertsum_tensors
 from tfsum.papers.checkpoint_writer import write_bertsum
 

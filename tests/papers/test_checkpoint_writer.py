@@ -10,8 +10,7 @@ import pytest
 
 import tfsum
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats.torch_file import read_torch_file
-from tfsum.formats.torch_writer import write_torch_file
+from tfsum.formats.torch_file import read_torch_file, write_torch_file
 from tfsum.papers.checkpoint_names import bertsum_tensors
 
 HEADS = {"num_attention_heads": 4}

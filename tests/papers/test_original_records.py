@@ -11,7 +11,7 @@ from tiny_bert import BERT_BEGINNING, write_encoder
 import tfsum
 from tfsum.data.documents.prepare import prepare
 from tfsum.errors import DataError, Error, RecipeError
-from tfsum.formats.hugging_face import local_folder
+from tfsum.formats.model_folder import local_folder
 from tfsum.papers.batches import OriginalBatcher
 from tfsum.tasks.recipes import load_recipe
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tfsum.data.documents import oracle
-from tfsum.formats.hugging_face import local_folder
+from tfsum.formats.model_folder import local_folder
 from tfsum.papers.preprocessing import bertsum_example, presumm_example
 from tfsum.papers.selection import combination_labels, greedy_labels
 from tfsum.text.word_piece import WordPiece

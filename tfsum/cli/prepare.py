@@ -200,7 +200,7 @@ def _run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]]) 
     read_settings(section_class(name, "text"), arguments)
 
     load_tensorflow()
-    from tfsum.formats.hugging_face import PACKAGE, local_folder
+    from tfsum.formats.model_folder import PACKAGE, local_folder
     from tfsum.tasks import task
 
     if vocabulary.startswith(PACKAGE):

@@ -99,6 +99,13 @@ def convert(
             f"{source}: {', '.join(surplus)}: of a checkpoint of BertSum or PreSumm alone, and this"
             " is none; leave it out"
         )
+    folder = pathlib.Path(source)
+    configured = any((folder / name).is_file() for name in ("config.json", "bert_config.json"))
+    if not configured and (files := sorted(folder.glob("*.pt"))):
+        raise CheckpointError(
+            f"{source}: is a folder with {len(files)} checkpoints of torch; name one of them, such "
+            f"as {files[-1]}"
+        )
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: already exists; choose a new folder")
 
@@ -108,27 +115,12 @@ def convert(
         if checkpoint:
             return checkpoint_to_folder(source, part, vocabulary, lowercase, bert, **changes)
 
-        _refuse_checkpoint(pathlib.Path(source))
         stored = open_folder.open_folder(source)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
             tensors, config = _checked(stored)
         _write(part, stored.folder, config, tensors, to, lowercase)
         return _notes(stored, tensors, config, to)
-
-
-def _refuse_checkpoint(source: pathlib.Path) -> None:
-    """Raises CheckpointError for a folder that holds nothing but checkpoints."""
-    if not source.is_dir() or any(
-        (source / name).is_file() for name in ("config.json", "bert_config.json")
-    ):
-        return
-
-    if files := sorted(source.glob("*.pt")):
-        raise CheckpointError(
-            f"{source}: is a folder with {len(files)} checkpoints of torch; name one of them, such "
-            f"as {files[-1]}"
-        )
 
 
 def _checked(stored: weight_names.StoredModel) -> tuple[dict, dict]:

@@ -65,6 +65,8 @@ def read_google(source: str | os.PathLike) -> weight_names.StoredModel:
         Traceback (most recent call last):
         tfsum.errors.CheckpointError: no_such_folder: no such checkpoint ...
     """
+    import tensorflow as tf
+
     folder, prefix = _locate(pathlib.Path(source))
     file = folder / "bert_config.json"
     if not file.is_file():
@@ -77,9 +79,19 @@ def read_google(source: str | os.PathLike) -> weight_names.StoredModel:
     if config.get("hidden_act", "gelu") == "gelu" and not fields.get("exact_gelu"):
         config["hidden_act"] = "gelu_new"
     check_vocabulary(folder, config["vocab_size"])
-    return weight_names.StoredModel(
-        str(prefix), config, _read_variables(prefix), google_name, folder, fields
-    )
+    try:
+        reader = tf.train.load_checkpoint(str(prefix))
+        tensors = {
+            name: widened(np.asarray(reader.get_tensor(name)))
+            for name in reader.get_variable_to_shape_map()
+            if not SKIPPED.search(name)
+        }
+    except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:
+        raise CheckpointError(
+            f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
+            "cut short: fetch it again"
+        ) from None
+    return weight_names.StoredModel(str(prefix), config, tensors, google_name, folder, fields)
 
 
 def google_name(name: str, transposed: bool) -> tuple[str, bool]:
@@ -213,20 +225,3 @@ def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
 
 def _prefixes(folder: pathlib.Path) -> list[str]:
     return sorted(path.name.removesuffix(".index") for path in folder.glob("*.index"))
-
-
-def _read_variables(prefix: pathlib.Path) -> dict[str, np.ndarray]:
-    import tensorflow as tf
-
-    try:
-        reader = tf.train.load_checkpoint(str(prefix))
-        return {
-            name: widened(np.asarray(reader.get_tensor(name)))
-            for name in reader.get_variable_to_shape_map()
-            if not SKIPPED.search(name)
-        }
-    except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:
-        raise CheckpointError(
-            f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
-            "cut short: fetch it again"
-        ) from None

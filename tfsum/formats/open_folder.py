@@ -2,7 +2,7 @@
 
 import os
 
-from tfsum.formats import google, hugging_face, weight_names
+from tfsum.formats import google, model_folder, weight_names
 
 
 def open_folder(source: str | os.PathLike) -> weight_names.StoredModel:
@@ -28,4 +28,4 @@ def open_folder(source: str | os.PathLike) -> weight_names.StoredModel:
     """
     if google.is_google(source):
         return google.read_google(source)
-    return hugging_face.read_hugging_face(source)
+    return model_folder.read_hugging_face(source)

@@ -1,4 +1,4 @@
-"""Reads files of torch.save without torch and without running code in them.
+"""Files of torch.save, read and written without torch and without running code in them.
 
 Both formats are read: the zip archive (torch >= 1.6), and the older stream of pickles, which the
 published BertSum and PreSumm checkpoints have (torch/serialization.py, `_load`, `_legacy_load`).
@@ -6,15 +6,19 @@ published BertSum and PreSumm checkpoints have (torch/serialization.py, `_load`,
 
 import functools
 import io
+import math
 import mmap
 import os
+import pathlib
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from tfsum.atomic_files import atomic_path
 from tfsum.errors import CheckpointError
 from tfsum.formats.torch_pickle import Global, read_pickle
 from tfsum.formats.torch_tensors import ELEMENTS, StorageId, read_object
@@ -24,6 +28,18 @@ LEGACY_PROTOCOL = 1001
 # the pickle of the magic number
 LEGACY_BEGIN = b"\x80\x02\x8a\x0a" + LEGACY_MAGIC.to_bytes(10, "little")
 ZIP = b"PK\3\4"
+ROOT = "archive"
+STORAGES = {
+    "f4": "FloatStorage",
+    "f2": "HalfStorage",
+    "f8": "DoubleStorage",
+    "u1": "ByteStorage",
+    "i8": "LongStorage",
+    "i4": "IntStorage",
+}
+# The bytes below are instructions of pickle (Lib/pickletools.py); nothing here reads or runs one.
+ALIGNMENT = 64  # of the storages, so that torch can map them
+HEADER, EXTRA = 30, 4  # bytes before a record's name, and before the padding of its extra field
 
 
 def read_torch_file(path: str | os.PathLike) -> dict:
@@ -48,7 +64,6 @@ def read_torch_file(path: str | os.PathLike) -> dict:
     Example:
         >>> import tempfile
         >>> import numpy as np
-        >>> from tfsum.formats.torch_writer import write_torch_file
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_torch_file(f"{folder}/model.pt", {"bias": np.zeros(2, np.float32)}, {})
         ...     sorted(read_torch_file(f"{folder}/model.pt"))
@@ -170,11 +185,11 @@ def _record(content: mmap.mmap, info: zipfile.ZipInfo) -> memoryview:
 
 
 def _read_legacy(content: mmap.mmap) -> Any:
-    if _plain(content, "magic number") != LEGACY_MAGIC:
+    if _header(content, "magic number") != LEGACY_MAGIC:
         raise CheckpointError(
             "neither a zip archive nor a stream of torch.save: not a torch checkpoint"
         )
-    protocol, system = _plain(content, "protocol"), _plain(content, "system")
+    protocol, system = _header(content, "protocol"), _header(content, "system")
     if protocol != LEGACY_PROTOCOL or not isinstance(system, dict):
         found = protocol if type(protocol) is int else f"that is a {type(protocol).__name__}"
         raise CheckpointError(f"protocol {found} of torch.save, expected {LEGACY_PROTOCOL}")
@@ -198,7 +213,7 @@ def _read_legacy(content: mmap.mmap) -> Any:
     return read_object(stream, lambda storage: data[storage.key], len(content))
 
 
-def _plain(content: mmap.mmap, what: str) -> Any:
+def _header(content: mmap.mmap, what: str) -> Any:
     """Reads one pickle of the header, which holds numbers and strings only."""
     try:
         return read_pickle(cast(BinaryIO, content), _no_global)
@@ -245,3 +260,110 @@ def _check_byte_order(little: bool) -> None:
         raise CheckpointError(
             "written on a big-endian machine; save it again on a little-endian one"
         )
+
+
+def write_torch_file(
+    path: str | pathlib.Path, tensors: Mapping[str, np.ndarray], options: Mapping[str, Any]
+) -> None:
+    """Writes `{"model": OrderedDict of tensors, "opt": argparse.Namespace}` as a zip archive.
+
+    The format is that of torch 1.6 and later. Two names of one array share a storage, as tied
+    weights do. The file is written atomically.
+
+    Args:
+        path: File to write.
+        tensors: Arrays by name, in order.
+        options: Attributes of the namespace: numbers, strings, lists and None.
+
+    Raises:
+        OSError: The file cannot be written.
+
+    Source: torch/serialization.py, `_save`.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = f"{folder}/model.pt"
+        ...     write_torch_file(path, {"bias": np.ones(2, np.float32)}, {"heads": 8})
+        ...     content = read_torch_file(path)
+        ...     content["model"]["bias"].tolist(), content["opt"].heads
+        ([1.0, 1.0], 8)
+    """
+    storages: dict[int, tuple[str, np.ndarray]] = {}  # by the address of the data
+    for array in tensors.values():
+        storages.setdefault(_address(array), (str(len(storages)), np.ascontiguousarray(array)))
+
+    items = [
+        (name, _pushed_tensor(array, storages[_address(array)][0]))
+        for name, array in tensors.items()
+    ]
+    content = _dictionary(items, _call("collections", "OrderedDict"))
+    namespace = _call("argparse", "Namespace") + _pushed(dict(options)) + b"b"
+    whole = _dictionary((("model", content), ("opt", namespace)), b"}")
+
+    with atomic_path(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+        _write_record(archive, "data.pkl", b"\x80\2" + whole + b".")
+        _write_record(archive, "byteorder", b"little")
+        for key, array in storages.values():
+            little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+            _write_record(archive, f"data/{key}", little.reshape(-1).view(np.uint8).data)
+        _write_record(archive, "version", b"3\n")
+
+
+def _write_record(archive: zipfile.ZipFile, name: str, content: bytes | memoryview) -> None:
+    """Writes a record whose bytes begin at a multiple of `ALIGNMENT`, as torch does."""
+    info = zipfile.ZipInfo(f"{ROOT}/{name}")
+    begin = archive.fp.tell() + HEADER + len(info.filename) + EXTRA  # type: ignore[union-attr]
+    fill = -begin % ALIGNMENT
+    info.extra = struct.pack("<2sH", b"FB", fill) + b"Z" * fill
+    with archive.open(info, "w", force_zip64=False) as record:
+        record.write(content)
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def _pushed_tensor(array: np.ndarray, key: str) -> bytes:
+    """`torch._utils._rebuild_tensor_v2(storage, 0, size, stride, False, OrderedDict())`."""
+    strides = tuple(math.prod(array.shape[i + 1 :]) for i in range(array.ndim))
+    kind = _global("torch", STORAGES[array.dtype.str[1:]])
+    place = _pushed(key) + _pushed("cpu") + _pushed(array.size)
+    storage = b"(" + _pushed("storage") + kind + place + b"tQ"
+    arguments = storage + b"".join(map(_pushed, (0, tuple(array.shape), strides, False)))
+    hooks = _call("collections", "OrderedDict")
+    return _global("torch._utils", "_rebuild_tensor_v2") + b"(" + arguments + hooks + b"tR"
+
+
+def _pushed(value: Any) -> bytes:
+    """The instructions that push a plain value."""
+    match value:
+        case None | True | False:
+            return {None: b"N", True: b"\x88", False: b"\x89"}[value]
+        # not the instruction INT, which torch.load(weights_only=True) does not read
+        case int() if -(2**31) <= value < 2**31:
+            return b"J" + struct.pack("<i", value)
+        case int():
+            content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+            return b"\x8a" + bytes([len(content)]) + content
+        case float():
+            return b"G" + struct.pack(">d", value)
+        case str():
+            return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+        case tuple():
+            return b"(" + b"".join(map(_pushed, value)) + b"t"
+        case list():
+            return b"](" + b"".join(map(_pushed, value)) + b"e"
+    return _dictionary(((key, _pushed(item)) for key, item in value.items()), b"}")
+
+
+def _global(module: str, name: str) -> bytes:
+    return f"c{module}\n{name}\n".encode()
+
+
+def _call(module: str, name: str) -> bytes:
+    return _global(module, name) + b")R"
+
+
+def _dictionary(items: Iterable[tuple[str, bytes]], empty: bytes) -> bytes:
+    return empty + b"(" + b"".join(_pushed(key) + value for key, value in items) + b"u"

@@ -101,9 +101,31 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], np.ndarray], file_
     """
     left = elements = 4 * file_size + (1 << 22)  # tensors may share storages
 
-    def tensor(storage: Storage, *place: Any) -> np.ndarray:
+    def tensor(storage: Storage, offset: Any, size: Any, stride: Any, *_: object) -> np.ndarray:
+        """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
         nonlocal left
-        view = _view(storage, *place[:3])
+        numbers = (offset, *size, *stride)
+        sound = (
+            isinstance(storage, Storage)
+            and len(size) == len(stride)
+            and all(type(n) is int for n in numbers)
+        )
+        if not sound or min(numbers) < 0:
+            raise CheckpointError(
+                f"a malformed tensor: offset {brief(offset)}, size {brief(size)}, stride"
+                f" {brief(stride)}"
+            )
+
+        span = sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+        last = offset - 1 if 0 in size else offset + span
+        if last >= len(storage):
+            raise CheckpointError(
+                f"a tensor points outside its storage of {len(storage)} elements: offset"
+                f" {brief(offset)}, size {brief(tuple(size))}, stride {brief(tuple(stride))}"
+            )
+
+        strides = [step * storage.strides[0] for step in stride]
+        view = np.lib.stride_tricks.as_strided(storage[offset:], size, strides, writeable=False)
         left -= view.size
         if left < 0:
             raise CheckpointError(
@@ -130,32 +152,6 @@ def _storage_id(identity: object) -> StorageId:
     raise CheckpointError(
         "a malformed persistent id: expected ('storage', class, key, device, element count)"
     )
-
-
-def _view(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray:
-    """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
-    numbers = (offset, *size, *stride)
-    sound = (
-        isinstance(storage, Storage)
-        and len(size) == len(stride)
-        and all(type(n) is int for n in numbers)
-    )
-    if not sound or min(numbers) < 0:
-        raise CheckpointError(
-            f"a malformed tensor: offset {brief(offset)}, size {brief(size)}, stride"
-            f" {brief(stride)}"
-        )
-
-    span = sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    last = offset - 1 if 0 in size else offset + span
-    if last >= len(storage):
-        raise CheckpointError(
-            f"a tensor points outside its storage of {len(storage)} elements: offset"
-            f" {brief(offset)}, size {brief(tuple(size))}, stride {brief(tuple(stride))}"
-        )
-
-    strides = [step * storage.strides[0] for step in stride]
-    return np.lib.stride_tricks.as_strided(storage[offset:], size, strides, writeable=False)
 
 
 def _parameter(data: object, *_: object) -> np.ndarray:

@@ -5,7 +5,7 @@ import pathlib
 from typing import Any
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import torch_writer
+from tfsum.formats import torch_file
 from tfsum.formats.config_json import read_json
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import bertsum_tensors
@@ -63,7 +63,7 @@ def write_bertsum(model: BertSumExt | BertSumAbs, path: str | pathlib.Path, to: 
         []
     """
     _check(model, to)
-    torch_writer.write_torch_file(path, bertsum_tensors(model, FLAVOURS[to]), _options(model, to))
+    torch_file.write_torch_file(path, bertsum_tensors(model, FLAVOURS[to]), _options(model, to))
     return _notes(model)
 
 

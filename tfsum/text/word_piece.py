@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfsum.errors import Error
-from tfsum.formats import hugging_face, text_settings
+from tfsum.formats import model_folder, text_settings
 from tfsum.text.core_word_piece import CoreWordPiece
 from tfsum.text.escape import Escape, is_reversible
 from tfsum.text.normalizer import fast_bert_model
@@ -190,8 +190,8 @@ class WordPiece(tf.Module):
             >>> words.lowercase, words.encode(["À très"]).to_list()
             (False, [[2, 4, 5, 3]])
         """
-        if str(path).startswith(hugging_face.PACKAGE):
-            path = hugging_face.local_folder(path) / "vocab.txt"
+        if str(path).startswith(model_folder.PACKAGE):
+            path = model_folder.local_folder(path) / "vocab.txt"
         vocabulary = Vocabulary.from_file(path, options.get("unknown_token", "[UNK]"))
         if "lowercase" not in options:
             options = text_settings.read_text_settings(path) | options

@@ -7,7 +7,7 @@ from typing import Any
 from tfsum.data.documents.prepare import prepare
 from tfsum.errors import RecipeError
 from tfsum.formats.config_json import read_json
-from tfsum.formats.hugging_face import local_folder
+from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.formats.text_settings import read_text_settings
 from tfsum.models import Bert

@@ -17,8 +17,8 @@ from tfsum.data.documents.windows import DocumentBatcher, load_windows
 from tfsum.data.records import make_record, read_records, write_shard
 from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
 from tfsum.evaluation.rouge import score_summaries
-from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import quantize_rows
+from tfsum.formats.model_folder import local_folder
 from tfsum.models import BertSumExt
 from tfsum.tasks import recipes
 from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, TrainSettings

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import RecipeError
-from tfsum.formats.hugging_face import local_folder
+from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert, BertClassifier
 from tfsum.tasks.bert_classifier.batches import (

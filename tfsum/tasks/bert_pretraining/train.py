@@ -14,7 +14,7 @@ from keras import ops
 from tfsum.data.preparation import learned_vocabularies, vocabulary_file
 from tfsum.data.readers import RereadTexts, read_documents
 from tfsum.errors import RecipeError
-from tfsum.formats.hugging_face import local_folder
+from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.models.bert_for_pretraining import PRESETS, BertForPretraining
 from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tfsum.errors import CheckpointError
-from tfsum.formats.hugging_face import local_folder, read_hugging_face
+from tfsum.formats.model_folder import local_folder, read_hugging_face
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert
 
