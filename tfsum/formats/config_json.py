@@ -216,13 +216,6 @@ def bert_arguments(config: dict, path: pathlib.Path) -> dict:
             f"{', '.join(map(repr, wrong.values()))}; take the file that belongs to the weights"
         )
 
-    width, heads = config["hidden_size"], config["num_attention_heads"]
-    if width % heads:
-        raise CheckpointError(
-            f"{path}: num_attention_heads is {heads}, hidden_size {width}, and {heads} heads do not"
-            f" divide a width of {width}; take the file that belongs to the weights"
-        )
-
     if errors := [
         f"{k} is {config[k]!r}"
         for k, kind in OPTIONS.items()
