@@ -133,7 +133,7 @@ class Malicious:
     [
         ([*EXAMPLES, Malicious()], "asks for the Python object .*system.*runs no code"),
         ({"model": {}}, "holds a dict, expected a list of dictionaries"),
-        ([1], "holds a list of other things"),
+        ([1], "holds a list, expected a list of dictionaries"),
         (
             [{"src_txt": ["a"], "labels": [1]}],
             "example 1: field 'tgt_txt': found fields src_txt, labels, expected the",

@@ -14,13 +14,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 
 from tfsum.atomic_files import atomic_path
 from tfsum.errors import CheckpointError
-from tfsum.formats.torch_pickle import Global, read_pickle
+from tfsum.formats.torch_pickle import brief, read_pickle
 from tfsum.formats.torch_tensors import ELEMENTS, StorageId, read_object
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
@@ -98,10 +98,10 @@ def read_torch_examples(path: str | os.PathLike) -> list[dict]:
         tfsum.errors.CheckpointError: no_such_file.pt: cannot be read (No such file or directory)
     """
     value = _read(path)
-    content = "a list of other things" if type(value) is list else f"a {type(value).__name__}"
     if type(value) is not list or any(type(example) is not dict for example in value):
         raise CheckpointError(
-            f"{path}: holds {content}, expected a list of dictionaries, the examples of a shard"
+            f"{path}: holds a {type(value).__name__}, expected a list of dictionaries, the examples"
+            " of a shard"
         )
     return value
 
@@ -191,8 +191,9 @@ def _read_legacy(content: mmap.mmap) -> Any:
         )
     protocol, system = _header(content, "protocol"), _header(content, "system")
     if protocol != LEGACY_PROTOCOL or not isinstance(system, dict):
-        found = protocol if type(protocol) is int else f"that is a {type(protocol).__name__}"
-        raise CheckpointError(f"protocol {found} of torch.save, expected {LEGACY_PROTOCOL}")
+        raise CheckpointError(
+            f"protocol {brief(protocol)} of torch.save, expected {LEGACY_PROTOCOL}"
+        )
     _check_byte_order(system.get("little_endian", True) is True)
 
     # The elements follow the pickle that has their types: read it once for the types, with a zero
@@ -216,23 +217,23 @@ def _read_legacy(content: mmap.mmap) -> Any:
 def _header(content: mmap.mmap, what: str) -> Any:
     """Reads one pickle of the header, which holds numbers and strings only."""
     try:
-        return read_pickle(cast(BinaryIO, content), _no_global)
+        return read_pickle(cast(BinaryIO, content), _refused, _refused)
     except Exception as error:
         raise CheckpointError(
             f"no torch checkpoint, or a broken one: no {what} at its beginning"
         ) from error
 
 
-def _no_global(name: str) -> Global:
+def _refused(found: object) -> NoReturn:
     raise CheckpointError(
-        f"the header holds the Python object {name}; expected numbers and strings alone: fetch or"
-        " save the file again"
+        f"the header holds the Python object {brief(found)}; expected numbers and strings alone:"
+        " fetch or save the file again"
     )
 
 
 def _legacy_storages(content: mmap.mmap, storages: dict[str, StorageId]) -> dict[str, np.ndarray]:
     """The elements of each storage: a list of keys, then the number of each and its elements."""
-    keys = read_pickle(cast(BinaryIO, content), _no_global)
+    keys = read_pickle(cast(BinaryIO, content), _refused, _refused)
     if type(keys) is not list or sorted(keys) != sorted(storages):
         raise CheckpointError(
             "the list of storages is not that of the storages which the tensors need"

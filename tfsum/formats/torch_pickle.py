@@ -61,7 +61,7 @@ class Opaque:
 def read_pickle(
     stream: BinaryIO,
     find_global: Callable[[str], Global],
-    load_persistent: Callable[[Any], Any] | None = None,
+    load_persistent: Callable[[object], Any],
 ) -> Any:
     """Reads one pickle, up to its end in the stream.
 
@@ -69,7 +69,7 @@ def read_pickle(
         stream: Seekable binary stream at the first byte of the pickle.
         find_global: Function that returns the token of an allowed `module.name` and raises
             CheckpointError for any other name.
-        load_persistent: Function that turns a persistent id into an object; None rejects such ids.
+        load_persistent: Function that turns a persistent id into an object, or rejects it likewise.
 
     Returns:
         Plain containers, numbers, strings, `Opaque` objects and results of the functions.
@@ -80,7 +80,7 @@ def read_pickle(
 
     Example:
         >>> import io, pickle
-        >>> read_pickle(io.BytesIO(pickle.dumps({"steps": 3})), Global)
+        >>> read_pickle(io.BytesIO(pickle.dumps({"steps": 3})), Global, str)
         {'steps': 3}
     """
     machine = _Machine(find_global, load_persistent)
@@ -105,7 +105,7 @@ class _Machine:
     """Stack, marks and memo of one pickle."""
 
     def __init__(
-        self, find_global: Callable[[str], Global], load_persistent: Callable[[Any], Any] | None
+        self, find_global: Callable[[str], Global], load_persistent: Callable[[object], Any]
     ) -> None:
         self.find_global, self.load_persistent = find_global, load_persistent
         self.stack: list[Any] = []
@@ -128,10 +128,7 @@ class _Machine:
         self.memo[len(self.memo) if index is None else index] = self.stack[-1]
 
     def tuple_of(self, count: int) -> None:
-        items = tuple(self.stack[-count:])
-        if len(items) != count:
-            raise IndexError("stack underflow")
-        self.stack[-count:] = [items]
+        self.stack[-count:] = [tuple(self.stack[-count:])]
 
     def extend(self, items: list[Any]) -> None:
         target = self.stack[-1]
@@ -144,19 +141,14 @@ class _Machine:
 
     def update(self, items: list[Any]) -> None:
         target = self.stack[-1]
-        if type(target) not in (dict, collections.OrderedDict) or len(items) % 2:
+        if type(target) not in (dict, collections.OrderedDict):
             raise CheckpointError(f"pairs are set on {_kind(target)}, not on a dictionary")
         for key, value in zip(items[::2], items[1::2], strict=True):
             target[hashable(key)] = value
 
-    def name_global(self, name: str) -> None:
-        self.stack.append(self.find_global(name))
-
     def name_from_stack(self, _: object) -> None:
         name, module = self.stack.pop(), self.stack.pop()
-        if type(module) is not str or type(name) is not str:
-            raise TypeError("a global's name is not text")
-        self.name_global(f"{module} {name}")
+        self.stack.append(self.find_global(" ".join((module, name))))
 
     def call(self, _: object) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
@@ -185,11 +177,6 @@ class _Machine:
             raise CheckpointError(
                 f"the stream sets attributes of {_kind(target)}: {brief(sorted(state))}"
             )
-
-    def persistent(self, _: object) -> None:
-        if self.load_persistent is None:
-            raise CheckpointError("a persistent id where torch.save writes none")
-        self.stack.append(self.load_persistent(self.stack.pop()))
 
 
 def _kind(value: object) -> str:
@@ -258,10 +245,12 @@ _ACTIONS: dict[str, Callable[[_Machine, Any], Any]] = {
     "SETITEM": lambda machine, _: machine.update([machine.stack.pop(), machine.stack.pop()][::-1]),
     "SETITEMS": lambda machine, _: machine.update(machine.since_mark()),
     "ADDITEMS": lambda machine, _: machine.extend(machine.since_mark()),
-    "GLOBAL": _Machine.name_global,
+    "GLOBAL": lambda machine, name: machine.stack.append(machine.find_global(name)),
     "STACK_GLOBAL": _Machine.name_from_stack,
     "REDUCE": _Machine.call,
     "NEWOBJ": _Machine.call,
     "BUILD": _Machine.set_state,
-    "BINPERSID": _Machine.persistent,
+    "BINPERSID": lambda machine, _: machine.stack.append(
+        machine.load_persistent(machine.stack.pop())
+    ),
 }

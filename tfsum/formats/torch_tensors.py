@@ -161,25 +161,19 @@ def _parameter(data: object, *_: object) -> np.ndarray:
     return data.view(Parameter)
 
 
-def _dictionary(kind: type) -> Callable:
-    return lambda pairs=(): kind((hashable(key), value) for key, value in pairs)
-
-
-def _items(kind: type) -> Callable:
-    return lambda items=(): kind(map(hashable, items))
-
-
 _CALLS: dict[str, Callable] = {
     "torch._utils._rebuild_parameter": _parameter,
     "torch.Size": tuple,
     "argparse.Namespace": lambda: argparse.Namespace(),  # without arguments
-    "collections.OrderedDict": _dictionary(collections.OrderedDict),
+    "collections.OrderedDict": lambda pairs=(): collections.OrderedDict(
+        (hashable(key), value) for key, value in pairs
+    ),
     "collections.defaultdict": lambda *_: {},  # a plain one: a lookup must not add a key
-    "builtins.dict": _dictionary(dict),
+    "builtins.dict": lambda pairs=(): {hashable(key): value for key, value in pairs},
     "builtins.list": list,
     "builtins.tuple": tuple,
-    "builtins.set": _items(set),
-    "builtins.frozenset": _items(frozenset),
+    "builtins.set": lambda items=(): set(map(hashable, items)),
+    "builtins.frozenset": lambda items=(): frozenset(map(hashable, items)),
 }
 
 
