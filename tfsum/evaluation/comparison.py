@@ -106,8 +106,8 @@ def comparison_lines(
     """
     width = max(len("system"), *map(len, systems))
 
-    def row(name: str, cells: list[str], last: str = "") -> str:
-        return (f"{name:<{width}}" + "".join(f"  {cell:<24}" for cell in cells) + last).rstrip()
+    def row(name: str, cells: list[str]) -> str:
+        return (f"{name:<{width}}" + "".join(f"  {cell:<24}" for cell in cells)).rstrip()
 
     def cells(scores: Mapping[str, Any], keys: tuple[str, str, str], sign: str = "") -> list[str]:
         numbers = (
@@ -115,18 +115,10 @@ def comparison_lines(
         )
         return [f"{middle} ({low}, {high})" for middle, low, high in numbers]
 
-    head = [f"{metric}{unit} (95 %)" for metric in metrics]
-    lines = [
-        row("system", head, f"  {count}" if count else ""),
-        *(
-            row(
-                name,
-                cells(scores, (value, "low", "high")),
-                f"  {scores[count]:{len(count)}.2f}" if count else "",
-            )
-            for name, scores in systems.items()
-        ),
-    ]
+    lines = [row("system", [*(f"{metric}{unit} (95 %)" for metric in metrics), count or ""])]
+    for name, scores in systems.items():
+        last = format(scores[count], f"{len(count)}.2f") if count else ""
+        lines.append(row(name, [*cells(scores, (value, "low", "high")), last]))
 
     if baseline is not None:
         lines += ["", f"difference to {baseline}"]

@@ -42,13 +42,11 @@ def fault_shares(
     found = {name: flags.numpy() for name, flags in faults(flat).items()}
     found["dateline"] = tf.strings.regex_full_match(flat, r"(?is).*\(cnn\b.*").numpy()
     alone = ~np.array([flag for summary in follows for flag in summary], bool)
+    found |= {name: found[name] & alone for name in ("pronoun", "connective")}
+
     owner = np.repeat(np.arange(len(summaries)), [len(summary) for summary in summaries])
-
-    def share(name: str) -> float:
-        flags = found[name] & alone if name in ("pronoun", "connective") else found[name]
-        return len(np.unique(owner[flags])) / max(len(summaries), 1)
-
-    return {name: share(name) for name in FAULTS}
+    faulty = {name: len(np.unique(owner[found[name]])) for name in FAULTS}
+    return {name: number / max(len(summaries), 1) for name, number in faulty.items()}
 
 
 def repeated_pairs(summary: Sequence[str]) -> float:
@@ -66,4 +64,4 @@ def repeated_pairs(summary: Sequence[str]) -> float:
     """
     words = [sentence.lower().split() for sentence in summary]
     pairs = [pair for sentence in words for pair in zip(sentence, sentence[1:])]
-    return (len(pairs) - len(set(pairs))) / len(pairs) if pairs else 0.0
+    return (len(pairs) - len(set(pairs))) / max(len(pairs), 1)

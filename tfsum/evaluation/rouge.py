@@ -122,8 +122,8 @@ def score_summaries(
         >>> round(score_summaries(["The bridge was closed."], ["The bridge closed."])["rouge1"], 1)
         85.7
     """
-    means = score_each(summaries, references, english)[:, :, 2].mean(0)
-    return {metric: 100 * float(mean) for metric, mean in zip(METRICS, means, strict=True)}
+    scores = score_each(summaries, references, english)[:, :, 2]
+    return dict(zip(METRICS, (100 * scores.mean(0)).tolist(), strict=True))
 
 
 @functools.cache
