@@ -98,14 +98,21 @@ class _ReadFile(beam.DoFn):
             for number, line in enumerate(lines(path, self._longest), start=1):
                 place = f"{path}:{number}"
                 if line is None:
-                    limit = f"longer than {self._longest} bytes"
-                    cure = "divide the document, or raise max_characters"
-                    yield _failure(place, f"{place}: {limit}; {cure}", "")
+                    yield _failure(
+                        place,
+                        f"{place}: longer than {self._longest} bytes; divide the document, or raise"
+                        " max_characters",
+                        "",
+                    )
                 elif line.strip():
                     yield self._document(place, line)
         except (OSError, EOFError, zlib.error, BeamIOError) as error:
-            found = f"cannot be read after line {number} ({error})"
-            yield _failure(path, f"{path}: {found}; fetch it again, or look at its rights", "")
+            yield _failure(
+                path,
+                f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at"
+                " its rights",
+                "",
+            )
 
     def _document(self, place: str, line: bytes) -> Any:
         key = place
@@ -115,8 +122,12 @@ class _ReadFile(beam.DoFn):
             if self._id_field is not None:
                 key = text_field(place, row, self._id_field, number=True, options="id_field")
         except UnicodeDecodeError as error:
-            found = f"not UTF-8 ({error.reason} at byte {error.start + 1})"
-            return _failure(place, f"{place}: {found}; convert the file to UTF-8", line)
+            return _failure(
+                place,
+                f"{place}: not UTF-8 ({error.reason} at byte {error.start + 1}); convert the file"
+                " to UTF-8",
+                line,
+            )
         except DataError as error:
             return _failure(place, str(error), line)
 

@@ -71,7 +71,7 @@ def convert(
         CheckpointError: Source cannot be read, or the destination exists or cannot be written.
 
     Example:
-        >>> import tfsum
+        >>> import tempfile, tfsum
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     tfsum.Bert(10, 8, 1, 2, 16, hidden_act="gelu_new").save_pretrained(f"{folder}/ours")
         ...     notes = convert(f"{folder}/ours", f"{folder}/google", "google", lowercase=True)

@@ -302,21 +302,17 @@ def verify_export(
         tfsum.errors.ExportError: no_such_folder/1/variables: cannot be read ...
     """
     folder = pathlib.Path(folder)
-    weights = check_weights(folder, description["weights"])
-    operations = check_operations(folder, description["ops"])
-    if model is None:
-        model = open_model(folder, description)
-    difference = check_answers(folder, description, part, model)
-
     return VerificationReport(
         model=str(folder),
         kind=description["kind"],
         ops=description["ops"],
-        weights=weights,
-        operations=len(operations),
+        weights=check_weights(folder, description["weights"]),
+        operations=len(check_operations(folder, description["ops"])),
         signatures=sorted(part.signatures(description)),
         golden_answers=len(read_json(folder / "assets.extra" / "golden.json")["answers"]),
-        largest_score_difference=difference,
+        largest_score_difference=check_answers(
+            folder, description, part, model or open_model(folder, description)
+        ),
     )
 
 

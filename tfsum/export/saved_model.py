@@ -152,6 +152,7 @@ def read_settings(source: pathlib.Path) -> dict:
         CheckpointError: A file with text settings is broken.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = pathlib.Path(folder, "vocab.txt").write_text("[PAD]\\nthe\\n")
         ...     read_settings(pathlib.Path(folder))
@@ -220,6 +221,7 @@ def write_json(path: pathlib.Path, value: dict) -> None:
         value: Object to write.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_json(pathlib.Path(folder, "a.json"), {"text": "안녕"})
         ...     pathlib.Path(folder, "a.json").read_text(encoding="utf-8").split()
@@ -242,6 +244,7 @@ def whole_or_nothing(destination: pathlib.Path) -> Iterator[pathlib.Path]:
         ExportError: The folder cannot be written; errors of tfsum pass through.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with whole_or_nothing(pathlib.Path(folder, "model", "1")) as part:
         ...         _ = (part / "file").write_text("content")

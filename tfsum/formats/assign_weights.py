@@ -239,8 +239,7 @@ def checked(
         )
     lines = [""]
     for group in problems:
-        most = 7 if len(group) > 8 else 8
-        lines += group[:most] + [f"and {len(group) - most} more"] * (len(group) > most)
+        lines += group[:7] + [f"and {len(group) - 7} more"] * (len(group) > 7)
     raise CheckpointError(
         f"{source}: {sum(map(len, problems))} tensors do not fit the model; {cure}:"
         + "\n  ".join(lines)

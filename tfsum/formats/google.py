@@ -13,6 +13,7 @@ from tfsum.errors import CheckpointError
 from tfsum.formats import config_json, weight_names
 from tfsum.formats.model_folder import widened, writing_errors
 from tfsum.formats.text_settings import check_vocabulary
+from tfsum.json_text import read_json_object
 
 PREFIX = "bert_model.ckpt"
 SKIPPED = re.compile(r"/(adam_[mv]|AdamWeightDecayOptimizer(_1)?)$|^global_step$")
@@ -69,16 +70,17 @@ def read_google(source: str | os.PathLike) -> weight_names.StoredModel:
 
     folder, prefix = _locate(pathlib.Path(source))
     file = folder / "bert_config.json"
-    if not file.is_file():
-        raise CheckpointError(
-            f"{file}: no such file; a Google folder has bert_config.json, {PREFIX}.* and vocab.txt"
-        )
-
-    fields = config_json.read_json(file)
+    fields = read_json_object(
+        file,
+        CheckpointError,
+        expected=f"a Google folder has bert_config.json, {PREFIX}.* and vocab.txt",
+        cure="fetch the file again",
+    )
     config = config_json.bert_arguments(fields, file)
     if config.get("hidden_act", "gelu") == "gelu" and not fields.get("exact_gelu"):
         config["hidden_act"] = "gelu_new"
     check_vocabulary(folder, config["vocab_size"])
+
     try:
         reader = tf.train.load_checkpoint(str(prefix))
         tensors = {

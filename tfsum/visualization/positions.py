@@ -113,12 +113,11 @@ def plot_positional_encoding(
     encoded = np.asarray(positional_encoding(length, d_model))
     figure, (ax,) = new_figure(8, 3.5)
     for order, i in enumerate(columns):
-        kind = "cosine" if i % 2 else "sine"
         ax.plot(
             encoded[:, i],
             color=COLORS[order % len(COLORS)],
             linestyle=LINES[order % len(LINES)],
-            label=f"column {i} ({kind})",
+            label=f"column {i} ({('sine', 'cosine')[i % 2]})",
         )
     ax.set(
         xlabel="position (tokens)", ylabel="value", title=f"Positional encoding, width {d_model}"
