@@ -62,7 +62,10 @@ def atomic_path(path: str | pathlib.Path) -> Iterator[pathlib.Path]:
 
     part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     # Made here, and only if there is nothing: a link of that name would be followed.
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     _parts.add(part)
     try:
         yield part

@@ -5,7 +5,6 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from tfsum.atomic_files import write_atomically
-from tfsum.control_characters import PICTURES
 from tfsum.errors import Error
 
 STYLE = """
@@ -36,6 +35,9 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
+
+# The control characters of ASCII, which browsers drop, as pictures: U+2400 and following.
+PICTURES = {code: 0x2400 + code for code in (*range(9), 11, 12, *range(14, 32))} | {127: 0x2421}
 
 
 def page(title: str, body: str) -> str:

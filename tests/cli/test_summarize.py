@@ -12,6 +12,7 @@ import pytest
 import tfsum
 from tfsum.cli import summaries, summarize
 from tfsum.cli.main import main
+from tfsum.inference.texts import TEXTS_AT_ONCE
 
 CUT = (
     "tfsum: {}: warning: the answer is as long as this export lets it be, and stops there: it may"
@@ -412,7 +413,7 @@ def test_two_answers_of_one_name_are_both_named(asked, tmp_path, capsys):
 def test_answers_are_written_as_they_come(asked, tmp_path, monkeypatch):
     """A call that is interrupted keeps those of the parts before."""
     (tmp_path / "in").mkdir()
-    for number in range(3 * summaries.PART):
+    for number in range(3 * TEXTS_AT_ONCE):
         (tmp_path / "in" / f"{number:03}").write_text(TEXT)
     parts = []
 
@@ -425,7 +426,7 @@ def test_answers_are_written_as_they_come(asked, tmp_path, monkeypatch):
 
     monkeypatch.setitem(vars(tfsum), "load", Interrupted)
     assert main(["summarize", "-r", str(tmp_path / "in"), "-o", f"{tmp_path / 'out'}/"]) == 130
-    assert len(list((tmp_path / "out").glob("*.txt"))) == 2 * summaries.PART
+    assert len(list((tmp_path / "out").glob("*.txt"))) == 2 * TEXTS_AT_ONCE
 
 
 class Terminal(io.StringIO):
@@ -441,46 +442,34 @@ def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
     terminal.write = lambda text: (moved.set() if "1 of about" in text else None, write(text))[1]
 
     def answer(texts):
-        (text,) = texts
-        asked.append(len(text))
-        if len(text) == summaries.TRIAL:
+        asked.append(len(texts[-1]))
+        if len(texts) == 2:  # the one call of the graph
+            assert moved.wait(60)
+        elif len(texts[0]) == summaries.TRIAL:
             threading.Event().wait(0.2)  # so that the whole is estimated to take seconds
+        return texts
 
-    with (
-        contextlib.redirect_stderr(terminal),
-        summaries.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer),
-    ):
-        assert moved.wait(60)  # while the one call of the graph would run
-    assert asked == [summaries.TRIAL // 10, summaries.TRIAL]
+    texts = ["a", "b" * 2_000_000]
+    with contextlib.redirect_stderr(terminal):
+        assert summaries.answer_with_bar("war.txt", texts, answer) == texts
+    assert asked == [summaries.TRIAL // 10, summaries.TRIAL, 2_000_000]
     assert "war.txt, 2.0 MB (estimated):" in terminal.getvalue()
 
 
-def test_small_texts_and_other_streams_have_none():
-    terminal = Terminal()
-    with (
-        contextlib.redirect_stderr(terminal),
-        summaries.large_text_bar("a.txt", ["b" * 1000], pytest.fail),
-    ):
-        pass
-    assert terminal.getvalue() == ""
-    pipe = io.StringIO()
-    large = ["b" * 2_000_000]
-    with (
-        contextlib.redirect_stderr(pipe),
-        summaries.large_text_bar("war.txt", large, pytest.fail),
-        summaries.documents_bar(3) as bar,
-    ):
-        bar.update()
-    assert pipe.getvalue() == ""
+@pytest.mark.parametrize(("stream", "length"), [(Terminal, 1000), (io.StringIO, 2_000_000)])
+def test_small_texts_and_other_streams_have_none(stream, length):
+    with contextlib.redirect_stderr(stream()) as shown:
+        assert summaries.answer_with_bar("a.txt", ["b" * length], list) == ["b" * length]
+    assert shown.getvalue() == ""
 
 
-def test_several_documents_are_counted():
-    terminal = Terminal()
-    with contextlib.redirect_stderr(terminal), summaries.documents_bar(2) as bar:
-        bar.update(2)
-    assert "2/2" in terminal.getvalue()
-    with summaries.documents_bar(1) as bar:
-        assert bar.disable
+@pytest.mark.parametrize(
+    ("stream", "files", "bar"), [(Terminal, 2, "2/2"), (Terminal, 1, ""), (io.StringIO, 2, "")]
+)
+def test_several_documents_are_counted_on_a_terminal(asked, article, stream, files, bar):
+    with contextlib.redirect_stderr(stream()) as shown:
+        assert main(["summarize", *[str(article)] * files]) == 0
+    assert bar in shown.getvalue() and bool(bar) == bool(shown.getvalue())
 
 
 def test_the_environment_names_a_server(asked, article, monkeypatch, capsys):

@@ -17,7 +17,6 @@ from typing import Any, NoReturn, TypeVar
 
 import pydantic
 
-from tfsum.control_characters import CONTROLS
 from tfsum.errors import Error
 from tfsum.settings import NOTHING, Option, Schema, mistakes
 
@@ -35,6 +34,14 @@ Model = TypeVar("Model", bound=pydantic.BaseModel)
 METAVARS = {"integer": "N", "number": "X", "string": "TEXT"}
 
 WRONG_CALL = 2
+# Control characters, and the marks that turn the direction of writing: on a terminal they move the
+# cursor, hide or forge.
+CONTROLS = (
+    *(set(range(32)) - {9, 10}),
+    *range(127, 160),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+)
 
 
 class Parser(argparse.ArgumentParser):

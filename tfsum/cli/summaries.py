@@ -1,33 +1,58 @@
-"""The documents of `tfsum summarize`: read, answered in groups, and their answers written."""
+"""The documents of `tfsum summarize`: read, answered in groups, and their answers written as text,
+JSON, Markdown or HTML."""
 
 import argparse
-import contextlib
-import html
+import io
+import itertools
+import json
+import re
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
 
 from tqdm import tqdm
 
+from tfsum import html_page
 from tfsum.atomic_files import write_atomically
-from tfsum.cli.answers import PAGE, Answer, AnswerFiles, answer_line, highlighted
-from tfsum.cli.options import printable
+from tfsum.cli.answer_files import AnswerFiles
+from tfsum.cli.options import json_line, printable
 from tfsum.errors import DataError, Error
+from tfsum.generation.generated import Generated
+from tfsum.inference.texts import batches
 from tfsum.inputs.sources import Document, Source, read_source
-from tfsum.request import SummaryAnswer, sentence_of
+from tfsum.request import Keyword, SummaryAnswer, sentence_of
 from tfsum.terminal_size import bar_size
+from tfsum.text.newlines import one_line
 
-# Documents that are in memory together, and bytes of them: enough to put those of equal length into
-# one batch, few enough that the first answers come soon.
-DOCUMENTS, CHARACTERS = 128, 1 << 21
-PART = 16  # of these, between two movements of the bar
-LARGE = 1 << 18  # bytes of a text from which a bar of its own is worth its trial
+# Documents that are in memory together: enough to put those of equal length into one call, few
+# enough that the first answers come soon.
+DOCUMENTS = 64
+LARGE = 1 << 18  # characters of a text from which a bar of its own is worth its trial
 TRIAL = 20_000  # characters whose time is taken: two seconds or so
 SECONDS = 0.5  # between two updates of it
 
+Answer = SummaryAnswer | Generated | list[Keyword]
 Summarize = Callable[[list[str]], Sequence[Answer]]
 Result = tuple[Document, Answer, list[str] | None]  # the last: names of documents together
+
+
+def _marked_down(text: str) -> str:
+    """A text whose marks mean nothing in Markdown, nor what begins a list."""
+    return re.sub(r"([\\`*_\[\]<>#|~&]|^[-+]|(?<=^\d)[.)])", r"\\\1", printable(text))
+
+
+def _marked_up(text: str) -> str:
+    return html_page.escape(printable(text))
+
+
+# Format -> how it writes any text, a line of an answer, the name of a document above it, and the
+# beginning and the end of a chosen sentence in the whole text.
+ESCAPED = {"text": printable, "markdown": _marked_down, "html": _marked_up}
+LINES = {"text": "{}", "markdown": "- {}", "html": "<li>{}</li>"}
+HEADINGS = {"text": "==> {} <==", "markdown": "## {}\n", "html": "<h2>{}</h2>"}
+MARKS = {"text": ("\x1b[30;43m", "\x1b[0m"), "html": ("<mark>", "</mark>")}
 
 
 def answer_sources(
@@ -49,12 +74,14 @@ def answer_sources(
     Returns:
         The exit status: 1 where a document could not be read.
     """
-    failures: list[str] = []
+    form, failures = arguments.format, list[str]()
     heading = files is None and (len(sources) > 1 or arguments.field is not None)
-    collected: list[str] = []  # what goes to one file, or to one page
-    collects = files is None and (arguments.output is not None or arguments.format == "html")
+    collected = io.StringIO()  # what goes to one file, or to one page
+    collects = files is None and (arguments.output is not None or form == "html")
 
-    with documents_bar(None if arguments.field else len(sources)) as bar:
+    total = None if arguments.field else len(sources)
+    silent = total == 1 or not sys.stderr.isatty()
+    with tqdm(total=total, unit="document", disable=silent, file=sys.stderr, **bar_size()) as bar:
         documents = unanswered(sources, arguments, files, failures, bar)
         if together:
             results = _together(documents, summarize, bar)
@@ -67,19 +94,16 @@ def answer_sources(
 
             answer = _shown(document, result, names, arguments, heading)
             if files is not None:
-                files.write(document.name, _in_page([answer], document.name, arguments) + "\n")
-            elif collects:
-                collected.append(answer)
+                files.write(document.name, _in_page(f"{answer}\n", document.name, form))
             else:
-                print(answer)
+                print(answer, file=collected if collects else sys.stdout)
 
-    if collects:
-        title = sources[0].name if len(sources) == 1 else "Summaries"
-        page = _in_page(collected, title, arguments)
-        if arguments.output is None:
-            print(page)
-        else:
-            _write(arguments.output, page + "\n")
+    title = sources[0].name if len(sources) == 1 else "Summaries"
+    page = _in_page(collected.getvalue(), title, form)
+    if collects and arguments.output is not None:
+        write_atomically(arguments.output, page)
+    elif collects:
+        sys.stdout.write(page)
     if files and files.existing:
         were = "answer was" if files.existing == 1 else "answers were"
         print(f"tfsum: {files.existing} {were} in {arguments.output} already", file=sys.stderr)
@@ -87,63 +111,6 @@ def answer_sources(
         print(f"tfsum: {len(failures)} could not be summarized:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
     return int(bool(failures))
-
-
-def _shown(
-    document: Document,
-    result: Answer,
-    names: list[str] | None,
-    arguments: argparse.Namespace,
-    heading: bool,
-) -> str:
-    """An answer in the format that was asked for."""
-    form = arguments.format
-    is_terminal = arguments.output is None and sys.stdout.isatty()
-    if not (arguments.highlight and (form == "html" or is_terminal)):
-        return answer_line(result, document.name, form, heading and names is None, names)
-    if not isinstance(result, SummaryAnswer):
-        raise Error(
-            "--highlight: the model writes its answer, which is no part of the text; leave it out"
-        )
-    return highlighted(document.text, result, document.name, form, heading)
-
-
-def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) -> Iterator[Result]:
-    """The answer to all documents, if there are any."""
-    every = list(documents)
-    if not every:
-        return
-    bar.update(len(every))
-    names = [document.name for document in every]
-    notes = [f"{document.name}: {note}" for document in every for note in document.notes]
-    (answer,) = summarize([document.text for document in every])
-    yield Document(f"{len(every)} texts", "", notes), answer, names
-
-
-def _one_by_one(
-    documents: Iterator[Document], summarize: Summarize, bar: tqdm, in_order: bool
-) -> Iterator[Result]:
-    """The answer to each document; in the order of the documents, or as they come."""
-    for group in groups(documents):
-        results: Iterable[tuple[int, Document, Answer]] = answers(group, summarize, bar)
-        if in_order:
-            results = sorted(results, key=lambda row: row[0])
-        yield from ((document, answer, None) for _, document, answer in results)
-
-
-def _write(path: str, content: str) -> None:
-    try:
-        write_atomically(path, content)
-    except OSError as error:
-        raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
-
-
-def _in_page(answers: list[str], title: str, arguments: argparse.Namespace) -> str:
-    """Answers one below another, in a page where they are HTML."""
-    body = "\n".join(answers)
-    if arguments.format != "html":
-        return body
-    return PAGE.format(title=html.escape(printable(title)), body=body)
 
 
 def unanswered(
@@ -188,71 +155,36 @@ def unanswered(
             bar.update()
 
 
-def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Groups documents, at most `DOCUMENTS` and about `CHARACTERS` in each.
+def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) -> Iterator[Result]:
+    """The answer to all documents, if there are any."""
+    every = list(documents)
+    if not every:
+        return
 
-    Args:
-        documents: Any number of documents.
-
-    Example:
-        >>> documents = [Document("a", "x" * CHARACTERS, []), Document("b", "y", [])]
-        >>> [len(group) for group in groups(iter(documents))]
-        [1, 1]
-    """
-    group: list[Document] = []
-    size = 0
-    for document in documents:
-        group.append(document)
-        size += len(document.text)
-        if len(group) == DOCUMENTS or size >= CHARACTERS:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+    bar.update(len(every))
+    notes = [f"{document.name}: {note}" for document in every for note in document.notes]
+    (answer,) = summarize([document.text for document in every])
+    yield Document(f"{len(every)} texts", "", notes), answer, [each.name for each in every]
 
 
-def answers(
-    group: list[Document], summarize: Summarize, bar: tqdm
-) -> Iterator[tuple[int, Document, Answer]]:
-    """Index, document and result of each of a group, the shortest first.
-
-    Texts of equal length are in one call; `bar` moves after each call.
-    """
-    order = sorted(range(len(group)), key=lambda i: len(group[i].text))
-    for first in range(0, len(order), PART):
-        indices = order[first : first + PART]
-        texts = [group[i].text for i in indices]
-        with large_text_bar(group[indices[-1]].name, texts, summarize):
-            results = summarize(texts)
-
-        bar.update(len(indices))
-        yield from ((i, group[i], result) for i, result in zip(indices, results))
+def _one_by_one(
+    documents: Iterator[Document], summarize: Summarize, bar: tqdm, in_order: bool
+) -> Iterator[Result]:
+    """The answer to each document, in the order of the documents, or as they come: texts of equal
+    length are in one call, the shortest first."""
+    while group := list(itertools.islice(documents, DOCUMENTS)):
+        found: dict[int, Answer] = {}
+        for part in batches([len(document.text) for document in group]):
+            texts = [group[i].text for i in part]
+            found |= zip(part, answer_with_bar(group[part[-1]].name, texts, summarize))
+            bar.update(len(part))
+            if not in_order:
+                yield from ((group[i], found.pop(i), None) for i in part)
+        yield from ((group[i], found[i], None) for i in sorted(found))
 
 
-def documents_bar(total: int | None) -> tqdm:
-    """A progress bar on a terminal, for several documents.
-
-    Args:
-        total: Number of documents; None where it is not known before they are read.
-
-    Example:
-        >>> with documents_bar(3) as bar:
-        ...     _ = bar.update()
-    """
-    return tqdm(
-        total=total,
-        unit="document",
-        disable=total == 1 or not sys.stderr.isatty(),
-        file=sys.stderr,
-        **bar_size(),
-    )
-
-
-@contextlib.contextmanager
-def large_text_bar(
-    name: str, texts: Sequence[str], answer: Callable[[list[str]], object]
-) -> Iterator[None]:
-    """Shows on a terminal how far the model is with a group of texts, one of them large.
+def answer_with_bar(name: str, texts: list[str], summarize: Summarize) -> Sequence[Answer]:
+    """The answers to texts; while one of them is large, a terminal shows how far the model is.
 
     One call of the graph reads a text from beginning to end and reports nothing meanwhile. The bar
     is an estimate, and says so: the time for the beginning of the largest text, scaled to the
@@ -260,24 +192,23 @@ def large_text_bar(
 
     Args:
         name: Name of the largest text.
-        texts: Texts of the group.
-        answer: Model, called with a list of a text.
+        texts: Texts of one call, the largest last.
+        summarize: Function from texts to their answers.
 
     Example:
-        >>> with large_text_bar("a.txt", ["It rained."], print):  # not large: nothing is shown
-        ...     pass
+        >>> answer_with_bar("a.txt", ["It rained."], lambda texts: [[]])  # not large: no bar
+        [[]]
     """
-    largest = max(texts, key=len, default="")
+    largest = texts[-1]
     if len(largest) < LARGE or not sys.stderr.isatty():
-        yield
-        return
+        return summarize(texts)
 
-    answer([largest[: TRIAL // 10]])  # the first call takes longer
+    summarize([largest[: TRIAL // 10]])  # the first call takes longer
     begin = time.monotonic()
-    answer([largest[:TRIAL]])
+    summarize([largest[:TRIAL]])
     seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
 
-    done, begin = threading.Event(), time.monotonic()
+    begin = time.monotonic()
     bar = tqdm(
         total=round(seconds),
         desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
@@ -286,17 +217,90 @@ def large_text_bar(
         bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s",
         **bar_size(),
     )
-
-    def move() -> None:
-        while not done.wait(SECONDS):
+    with bar, ThreadPoolExecutor(1) as pool:
+        answered = pool.submit(summarize, texts)
+        while not wait([answered], SECONDS).done:
             bar.n = min(time.monotonic() - begin, 0.99 * seconds)
             bar.refresh()
+    return answered.result()
 
-    thread = threading.Thread(target=move, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-        bar.close()
+
+def _shown(
+    document: Document,
+    result: Answer,
+    names: list[str] | None,
+    arguments: argparse.Namespace,
+    heading: bool,
+) -> str:
+    """An answer in the format that was asked for, or the whole text with its sentences marked."""
+    form, name = arguments.format, document.name
+    is_terminal = arguments.output is None and sys.stdout.isatty()
+    if arguments.highlight and (form == "html" or is_terminal):
+        if not isinstance(result, SummaryAnswer):
+            raise Error(
+                "--highlight: the model writes its answer, which is no part of the text; leave it"
+                " out"
+            )
+        return _article(_highlighted(document.text, result, form), name, form, heading)
+    if form == "json":
+        return _json(result, name, names)
+
+    lines = [LINES[form].format(ESCAPED[form](line)) for line in _lines(result, names)]
+    if form == "html":
+        lines = ["<ul>", *lines, "</ul>"]
+    return _article(lines, name, form, heading and names is None)
+
+
+def _lines(result: Answer, names: list[str] | None) -> list[str]:
+    """The lines of an answer: its keywords, its sentences, or what was written."""
+    if isinstance(result, list):
+        return [one_line(keyword.text) for keyword in result]
+    if isinstance(result, Generated):
+        return result.summary.splitlines()
+    lines = [one_line(sentence) for sentence in result.sentences]
+    if names is not None and result.documents is not None:
+        lines = [f"{line} [{names[i]}]" for line, i in zip(lines, result.documents)]
+    return lines
+
+
+def _highlighted(text: str, result: SummaryAnswer, form: str) -> list[str]:
+    """The lines of a text whose chosen sentences are marked."""
+    (begin, end), escaped = MARKS[form], ESCAPED[form]
+    shown, at = "", 0
+    for first, last in result.offsets:
+        shown += escaped(text[at:first]) + begin + escaped(text[first:last]) + end
+        at = last
+    shown += escaped(text[at:])
+    return ['<p class="text">' + shown + "</p>"] if form == "html" else [shown]
+
+
+def _article(lines: list[str], name: str, form: str, heading: bool) -> str:
+    """The lines of an answer, below the name of its document where there are several."""
+    if heading:
+        lines = [HEADINGS[form].format(ESCAPED[form](name)), *lines, ""]
+    if form == "html":
+        lines = ["<article>", *lines, "</article>"]
+    return "\n".join(lines)
+
+
+def _json(result: Answer, name: str, names: list[str] | None) -> str:
+    if isinstance(result, list):
+        return json_line({"file": name, "keywords": _rounded(result)})
+    fields = {key: value for key, value in vars(result).items() if value is not None}
+    documents = fields.pop("documents", None)
+    if names is not None and documents is not None:
+        return json_line({"files": [names[i] for i in documents], **_rounded(fields)})
+    return json_line({"file": name, **_rounded(fields)})
+
+
+def _rounded(value: object) -> Any:
+    """A value as JSON has it, its numbers with six digits."""
+    text = json.dumps(value, default=vars)
+    return json.loads(text, parse_float=lambda number: round(float(number), 6))
+
+
+def _in_page(answers: str, title: str, form: str) -> str:
+    """Answers one below another, in a page where they are HTML."""
+    if form != "html":
+        return answers
+    return html_page.page(printable(title), answers)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import tfsum
-from tfsum.cli.answers import SUFFIXES, AnswerFiles
+from tfsum.cli.answer_files import AnswerFiles
 from tfsum.cli.options import COMPUTE, Options, Parser, add_options, add_settings, read_settings
 from tfsum.cli.summaries import Summarize, answer_sources
 from tfsum.errors import DataError, Error
@@ -67,7 +67,7 @@ OPTIONS: Options = {
             "help": "a file for the answers, or a folder, with a slash, for a file of each",
         },
         "--format": {
-            "choices": tuple(SUFFIXES),
+            "choices": ("text", "json", "markdown", "html"),
             "default": "text",
             "help": "text: a sentence a line; json: a document a line; markdown; html",
         },
@@ -93,6 +93,7 @@ OPTIONS: Options = {
     },
 }
 
+SUFFIXES = {"text": ".txt", "json": ".json", "markdown": ".md", "html": ".html"}  # of files
 SERVER_SECONDS = 600.0  # for an answer of a server; it has a limit of its own
 
 
