@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 
 from tfsum.errors import DataError
-from tfsum.inputs.encoding import decode
 from tfsum.inputs.formats import flowing, text_of
+from tfsum.inputs.kinds import decode
 from tfsum.inputs.sources import Source, find_sources, read_plain, read_source
 
 GERMAN = (

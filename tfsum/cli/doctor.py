@@ -4,13 +4,11 @@ import argparse
 import contextlib
 import importlib.metadata
 import itertools
-import json
 import os
 import pathlib
 import platform
 import shutil
 import sys
-import time
 import timeit
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -18,7 +16,7 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 
 import tfsum
-from tfsum.cli.options import FORMAT, Options
+from tfsum.cli.options import FORMAT, Options, print_as
 from tfsum.errors import install_extra
 from tfsum.loading import load_tensorflow
 
@@ -74,10 +72,8 @@ class Finding(NamedTuple):
 
 def run(arguments: argparse.Namespace) -> int:
     findings = examine()
-    if arguments.format == "json":
-        print(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False, indent=1))
-    else:
-        print(as_text(findings))
+    rows = [finding._asdict() for finding in findings]
+    print_as(arguments.format, rows, as_text(findings))
     return int(any(finding.state == "wrong" for finding in findings))
 
 
@@ -95,15 +91,13 @@ def as_text(findings: list[Finding]) -> str:
     width = max(len(finding.name) for finding in findings)
     for section, group in itertools.groupby(findings, key=lambda finding: finding.section):
         lines.append(section)
-        for finding in group:
-            lines.append(f"  {MARKS[finding.state]}  {finding.name:<{width}}  {finding.found}")
-            if finding.cure:
-                lines.append(f"      {'':<{width}}  -> {finding.cure}")
+        for _, name, found, state, cure in group:
+            lines.append(f"  {MARKS[state]}  {name:<{width}}  {found}")
+            lines += [f"      {'':<{width}}  -> {cure}"] * bool(cure)
         lines.append("")
 
     wrong = sum(finding.state == "wrong" for finding in findings)
-    lines.append(f"{wrong} problem(s), marked !!" if wrong else "nothing is wrong")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"{wrong} problem(s), marked !!" if wrong else "nothing is wrong"])
 
 
 def examine() -> list[Finding]:
@@ -187,22 +181,18 @@ def _version_of(name: str) -> str:
 
 def tensorflow() -> Iterator[Finding]:
     """Whether TensorFlow and TF Text load, and what the devices can do."""
-    begin = time.perf_counter()
-    load_tensorflow()
-    text = "TF Text and Keras" if "tensorflow_text" in sys.modules else "Keras, without TF Text"
-    yield Finding("tensorflow", "import", f"{time.perf_counter() - begin:.1f} s with {text}")
-    for check in (keras_backend, devices, precision, xla):
-        yield from _guarded("tensorflow", check)
-
-
-def keras_backend() -> Iterator[Finding]:
-    """The backend that Keras runs on; training and exporting need TensorFlow."""
+    seconds = timeit.timeit(load_tensorflow, number=1)
     import keras
 
-    backend = keras.backend.backend()
+    text = "TF Text and Keras" if "tensorflow_text" in sys.modules else "Keras, without TF Text"
+    yield Finding("tensorflow", "import", f"{seconds:.1f} s with {text}")
+
+    backend = keras.backend.backend()  # training and exporting need TensorFlow
     cure = 'unset KERAS_BACKEND (or set "backend": "tensorflow" in ~/.keras/keras.json)'
     wrong = () if backend == "tensorflow" else ("wrong", cure)
     yield Finding("tensorflow", "keras backend", backend, *wrong)
+    for check in (devices, precision, xla):
+        yield from _guarded("tensorflow", check)
 
 
 def devices() -> Iterator[Finding]:
@@ -233,18 +223,18 @@ def precision() -> Iterator[Finding]:
     known = words & {"avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16"}
     yield Finding("tensorflow", "instructions", " ".join(sorted(known)) or "none known")
 
-    ratio = _products_per_second("bfloat16") / _products_per_second("float32")
+    ratio = _product_seconds("float32") / _product_seconds("bfloat16")
     advice = "worth training in mixed_bfloat16" if ratio > 1.3 else "train in float32"
     speed = f"products {ratio:.1f} times as fast as float32: {advice}"
     yield Finding("tensorflow", "bfloat16", speed)
 
 
-def _products_per_second(dtype: str) -> float:
+def _product_seconds(dtype: str) -> float:
     """The best of a few products of the size that a small BERT makes."""
     import tensorflow as tf
 
     left, right = tf.ones((1024, 384), dtype), tf.ones((384, 1536), dtype)
-    return 1 / min(timeit.repeat(lambda: tf.matmul(left, right).numpy(), number=1, repeat=6))
+    return min(timeit.repeat(lambda: tf.matmul(left, right).numpy(), number=1, repeat=6))
 
 
 def xla() -> Iterator[Finding]:

@@ -52,31 +52,23 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float) -> int:
 
     addresses = free_addresses(count)
     processes: list[subprocess.Popen] = []
-    readers = []
-    before = {}
 
     def pass_on_signal(number: int, _: object) -> None:
         for process in processes:
             process.send_signal(number)
 
-    try:
+    with contextlib.ExitStack() as stack:  # which is undone from its end
         for index in range(count):
             process = _start(index, addresses, words)
             processes.append(process)
             reader = threading.Thread(target=_pass_on, args=(index, process.stderr), daemon=True)
             reader.start()
-            readers.append(reader)
+            stack.callback(reader.join, 5.0)
+            stack.callback(process.kill)
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, pass_on_signal)
+            stack.callback(signal.signal, number, signal.signal(number, pass_on_signal))
         return _wait(processes, worker_timeout + GRACE)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for process in processes:
-            process.kill()
-        for reader in readers:
-            reader.join(5.0)
 
 
 def _start(index: int, addresses: Sequence[str], words: Sequence[str]) -> subprocess.Popen:
@@ -138,21 +130,19 @@ def _pass_on(index: int, lines: IO[str]) -> None:
 def _wait(processes: Sequence[subprocess.Popen], grace: float) -> int:
     """Waits until all have ended, or one has failed and the others have had their time of grace."""
     failed, until = 0, float("inf")
-    while (
-        None in (statuses := [process.poll() for process in processes]) and time.monotonic() < until
-    ):
+    statuses: list[int | None] = [None]
+    while None in statuses and time.monotonic() < until:
         time.sleep(0.2)
-        for index, process in enumerate(processes):
-            if process.returncode and not failed:
-                failed, until = process.returncode, time.monotonic() + grace
-                if failed < 0:
-                    print(
-                        f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for"
-                        " the others",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+        statuses = [process.poll() for process in processes]
+        index, status = next(((i, each) for i, each in enumerate(statuses) if each), (0, 0))
+        if status and not failed:
+            failed, until = status, time.monotonic() + grace
+            if failed < 0:
+                name = signal.Signals(-failed).name
+                message = f"worker {index} was ended by {name}; waiting for the others"
+                print(message, file=sys.stderr, flush=True)
     if STOPPED in statuses:  # the others saved their state, or have it in a checkpoint
         return STOPPED
-    failed = failed or next((status for status in statuses if status), 0)
-    return failed if failed >= 0 else 128 - failed  # of a signal, as a shell has it
+    if failed < 0:  # of a signal, as a shell has it
+        return 128 - failed
+    return failed

@@ -272,6 +272,21 @@ def printable(text: str) -> str:
     return text.translate(dict.fromkeys(CONTROLS, "\ufffd"))
 
 
+def print_as(form: str, record: object, text: object) -> None:
+    """Prints the result of a verb.
+
+    Args:
+        form: "json" or "text".
+        record: The result as JSON has it.
+        text: The result as people read it.
+
+    Example:
+        >>> print_as("json", {"documents": 3}, "3 documents")
+        {"documents": 3}
+    """
+    print(json.dumps(record, ensure_ascii=False) if form == "json" else text)
+
+
 def json_line(value: object) -> str:
     """A value as JSON in one line, its control characters escaped.
 

@@ -1,16 +1,18 @@
 """Summarize files, or prepare training records, by Apache Beam, where corpora outgrow a machine."""
 
 import argparse
-import json
+import functools
 from typing import Any
 
 from tfsum.cli import prepare
 from tfsum.cli.options import (
+    FORMAT,
     Options,
     Parser,
     add_options,
     add_settings,
     given_options,
+    print_as,
     read_settings,
 )
 from tfsum.request import SummaryRequest
@@ -78,11 +80,7 @@ SUMMARIZE_OPTIONS: Options = {
             "metavar": "N",
             "help": "a longer document goes to the dead letters (default 1000000)",
         },
-        "--format": {
-            "choices": ("text", "json"),
-            "default": "text",
-            "help": "of the counts (default text)",
-        },
+        "--format": FORMAT,
     },
 }
 
@@ -96,7 +94,7 @@ def _summarize(arguments: argparse.Namespace) -> int:
     options |= request.model_dump(exclude_defaults=True)
     pattern, output, form = (options.pop(name) for name in ("input", "output", "format"))
     counts = summarize_files(pattern, output, **options)
-    print(json.dumps(counts) if form == "json" else prepare.as_text(counts))
+    print_as(form, counts, prepare.as_text(counts))
     return int(counts["answers"] == 0 < counts["documents"])
 
 
@@ -105,14 +103,10 @@ def _prepare(arguments: argparse.Namespace) -> int:
         arguments.parser.error(
             f"{arguments.corpus}: is a recipe; give its corpus, and its options by their names"
         )
-    options = {name: getattr(arguments, name) for name in ("runner", "pipeline_options")}
-    del arguments.runner, arguments.pipeline_options
-
     from tfsum import beam
 
-    return prepare.run(
-        arguments, lambda *paths, **settings: beam.prepare(*paths, **options, **settings)
-    )
+    options = {name: vars(arguments).pop(name) for name in ("runner", "pipeline_options")}
+    return prepare.run(arguments, functools.partial(beam.prepare, **options))
 
 
 # Name of a pipeline -> what it does, and the function that does it.

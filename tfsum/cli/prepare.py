@@ -7,7 +7,6 @@ texts become pairs of ids.
 
 import argparse
 import inspect
-import json
 from collections.abc import Callable, Iterable
 
 import tfsum
@@ -17,6 +16,7 @@ from tfsum.cli.options import (
     add_options,
     add_settings,
     given_options,
+    print_as,
     read_settings,
 )
 from tfsum.errors import Stopped
@@ -208,13 +208,13 @@ def _run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]]) 
     found = task(name)
     parameters = inspect.signature(found.need(found.prepare, "prepare")).parameters
     if "columns" in parameters:
-        columns = [field for field in ("id", "text", "summary") if field in options]
+        columns = options.keys() & {"id", "text", "summary"}
         options["columns"] = {field: options.pop(field) for field in columns} or None
     if unknown := [option for option in options if option not in parameters]:
         arguments.parser.error(f"{_flags(unknown)}: no option of --task {name}")
 
     counts = prepare(corpus, output, vocabulary, name, **options)
-    print(json.dumps(counts) if form == "json" else as_text(counts))
+    print_as(form, counts, as_text(counts))
     return 0
 
 

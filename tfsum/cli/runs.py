@@ -5,7 +5,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 
-from tfsum.cli.options import FORMAT, Options
+from tfsum.cli.options import FORMAT, Options, print_as
 from tfsum.errors import Error, RecipeError
 from tfsum.training.run_folder import RunSummary, differences, find_runs, read_run
 
@@ -47,10 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise RecipeError("--plot draws the runs that --compare names; add --compare RUN OTHER")
     if not arguments.compare:
         runs = find_runs(arguments.folder)
-        if arguments.format == "json":
-            print(json.dumps([dataclasses.asdict(run) for run in runs]))
-        else:
-            print(listing(runs))
+        print_as(arguments.format, [dataclasses.asdict(run) for run in runs], listing(runs))
         return 0
 
     one, other = map(read_run, arguments.compare)
@@ -65,10 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{arguments.plot}: cannot be drawn ({error}); name a file that can be written,"
                 " such as curves.png"
             ) from None
-    if arguments.format == "json":
-        print(json.dumps({"recipes": differences(one, other), "scores": curves(one, other)}))
-    else:
-        print(comparison(one, other))
+    record = {"recipes": differences(one, other), "scores": curves(one, other)}
+    print_as(arguments.format, record, comparison(one, other))
     return 0
 
 

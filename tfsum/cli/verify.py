@@ -1,10 +1,9 @@
 """Check an exported model: its signatures, its weights, and its answers of the day of export."""
 
 import argparse
-import json
 
 import tfsum
-from tfsum.cli.options import FORMAT, Options
+from tfsum.cli.options import FORMAT, Options, print_as
 
 EXAMPLES = """examples:
   tfsum verify saved_models/bert_sum_ext_news_en/2
@@ -31,5 +30,5 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.parser.require_paths(arguments.model)
 
     report = tfsum.verify(arguments.model)
-    print(json.dumps(report, ensure_ascii=False) if arguments.format == "json" else report)
+    print_as(arguments.format, report, report)
     return 0

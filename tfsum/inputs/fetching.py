@@ -42,14 +42,11 @@ def fetch(address: str) -> bytes:
 
 
 def _fetch(address: str) -> bytes | DataError:
-    request = urllib.request.Request
     try:
+        request = urllib.request.Request(address, headers={"User-Agent": "tfsum"})
         opener = urllib.request.build_opener(_Redirects(_is_inner(address)))
-        with opener.open(
-            request(address, headers={"User-Agent": "tfsum"}), timeout=SECONDS
-        ) as page:
-            data = page.read(BYTES + 1)
-            missing = page.length
+        with opener.open(request, timeout=SECONDS) as page:
+            data, missing = page.read(BYTES + 1), page.length
     except (OSError, ValueError, http.client.HTTPException) as error:
         words = str(getattr(error, "reason", None) or error).split()
         reason = " ".join(words)[:MAX_REASON] or type(error).__name__

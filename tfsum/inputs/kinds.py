@@ -1,8 +1,13 @@
-"""What a file is, told from its content."""
+"""What a file is, told from its content: its kind, and the encoding of a text."""
 
+import codecs
 import io
 import re
 import zipfile
+
+from charset_normalizer import from_bytes
+
+from tfsum.errors import DataError
 
 # The first bytes of what is no text, and its name.
 SIGNATURES = (
@@ -74,6 +79,32 @@ _TEXT = re.compile(rb"[\t\n\x0b\f\r\x1b\x08 -~]*")  # ASCII without those
 STRAY = 3  # control characters that any text may hold
 BINARY = 0.002  # share of control characters from which data are no text
 
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Encodings of a byte a letter for the languages of Europe, and the letters and marks of those of
+# the West.
+SINGLE = (
+    "cp125",
+    "cp77",
+    "cp85",
+    "cp86",
+    "cp437",
+    "iso8859",
+    "latin",
+    "hp_roman",
+    "mac_",
+    "cp1006",
+)
+WESTERN = frozenset(
+    "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝŸŒßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿœ¡¿«»‹›‘’‚“”„–—…•°§€£©®·½²\xa0"
+)
+FEW = 0.001  # share of bytes that may be broken in what is UTF-8 otherwise
+
 
 def kind_of(data: bytes, name: str = "") -> str:
     """Names the kind of a file.
@@ -132,10 +163,15 @@ def _is_mail(start: bytes) -> bool:
 
 def _is_text(data: bytes) -> bool:
     """Whether there are hardly any control characters; in UTF-16 and UTF-32, NULs mean nothing."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")) or utf_16(data):
+    if _marked(data) not in (None, "utf-8") or utf_16(data):
         return True
     controls = len(data) - len(data.translate(None, _CONTROLS))
     return b"\0" not in data and controls <= STRAY + BINARY * len(data)
+
+
+def _marked(data: bytes) -> str | None:
+    """The encoding that the mark at the beginning names."""
+    return next((encoding for mark, encoding in MARKS if data.startswith(mark)), None)
 
 
 def utf_16(data: bytes) -> str | None:
@@ -168,3 +204,67 @@ def utf_16(data: bytes) -> str | None:
             if sum(not (c.isprintable() or c.isspace()) for c in start) <= 1 + BINARY * len(start):
                 return encoding
     return None
+
+
+def decode(data: bytes, name: str, encoding: str | None = None) -> tuple[str, list[str]]:
+    """Decodes a text.
+
+    Args:
+        data: Bytes of the text.
+        name: Name of the text in messages.
+        encoding: Python's name of its encoding; None recognizes it.
+
+    Returns:
+        The text, and notes for its reader: another encoding than UTF-8, broken places.
+
+    Raises:
+        DataError: The text is not of that encoding, or there is no such encoding.
+
+    Example:
+        >>> decode("Das Wetter wird schöner, sagen die Leute.".encode("latin-1"), "a.txt")[0]
+        'Das Wetter wird schöner, sagen die Leute.'
+    """
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+            return data.decode(encoding), []
+        except LookupError:
+            raise DataError(
+                f"encoding {encoding!r} is unknown; expected a name of Python's, such as utf-8,"
+                " utf-16, latin-1, cp1252, euc-kr or shift_jis"
+            ) from None
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}: is not {encoding} ({error.reason} at byte {error.start}); leave"
+                " --encoding out to have it recognized"
+            ) from None
+
+    if wide := _marked(data) or utf_16(data):  # Python drops the marks of UTF-16 and UTF-32
+        return _replaced(data.removeprefix(codecs.BOM_UTF8), wide)
+
+    text = data.decode("utf-8", errors="replace")
+    broken = text.count("\ufffd") - data.count("\ufffd".encode())
+    is_utf_8 = broken <= FEW * len(data) and any(c > "\x7f" and c != "\ufffd" for c in text)
+    if not broken or is_utf_8:  # its other letters are UTF-8
+        return _replaced(data, "utf-8")
+
+    best = from_bytes(data).best()
+    # few letters do not tell the languages of the West apart
+    western = all(c < "\x80" or c in WESTERN for c in data.decode("cp1252", errors="replace"))
+    if best is None or (western and best.encoding.startswith(SINGLE)):
+        return _replaced(data, "cp1252")
+    return _replaced(data, best.encoding)
+
+
+def _replaced(data: bytes, encoding: str) -> tuple[str, list[str]]:
+    """The text, with U+FFFD for what cannot be decoded, and the notes."""
+    text, notes = data.decode(encoding, errors="replace"), []
+    if encoding != "utf-8":
+        notes.append(f"read as {encoding.replace('_', '-')}; --encoding names another")
+
+    broken = text.count("\ufffd")
+    if encoding.startswith("utf"):  # which can write U+FFFD
+        broken -= data.count("\ufffd".encode(encoding))
+    if broken > 0:
+        notes.append(f"{broken} place(s) were not {encoding.upper()}, read as U+FFFD")
+    return text, notes

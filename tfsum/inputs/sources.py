@@ -14,12 +14,10 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from tfsum.data.rows import text_field, text_rows
 from tfsum.errors import DataError
-from tfsum.inputs.encoding import decode
-from tfsum.inputs.kinds import READ, WORDS, kind_of
+from tfsum.inputs.kinds import READ, WORDS, decode, kind_of
 
 ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
 UNPACKED = 256 << 20  # limit of a compressed file
@@ -271,24 +269,21 @@ def row_documents(
             " and commas around them"
         )
 
-    line = 0
+    place = ""
     for line, row in text_rows(text, name):
+        label = place = f"{name}:{line}"
         try:
-            label, content = str(line), _content(f"{name}:{line}", row, field)
+            value = row.get(field, "")
+            if value is None or value != value:
+                row |= {field: ""}
+            content = text_field(place, row, field, options="--field")
             if id is not None:
-                label = text_field(f"{name}:{line}", row, id, number=True, options="--id")
-            yield Document(f"{name}:{label}", content, notes)
+                label = f"{name}:{text_field(place, row, id, number=True, options='--id')}"
+            yield Document(label, content, notes)
         except DataError as error:
-            yield Document(f"{name}:{line}", "", [], error)
-    if not line:
+            yield Document(place, "", [], error)
+    if not place:
         raise DataError(f"{name}: holds no row; expected JSON lines, or a table with a header line")
-
-
-def _content(place: str, row: dict[str, Any], field: str) -> str:
-    value = row.get(field, "")
-    if value is None or value != value:
-        return ""
-    return text_field(place, row, field, options="--field")
 
 
 def found_fields(text: str, name: str) -> str:
