@@ -1,12 +1,11 @@
 """Label texts, one per line, from files or standard input, with a classifier."""
 
-import argparse
 import itertools
 import pathlib
 import sys
 from collections.abc import Iterator
 
-from tfsum.cli.options import FORMAT, Options, json_line, printable
+from tfsum.cli.options import FORMAT, Arguments, Options, json_line, printable
 from tfsum.errors import DataError, Error
 from tfsum.request import sentence_of
 
@@ -39,7 +38,7 @@ OPTIONS: Options = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     names = arguments.files or ["-"]
     arguments.parser.require_paths(arguments.model, *(name for name in names if name != "-"))
     if names.count("-") > 1:

@@ -3,11 +3,10 @@
 A checkpoint of BertSum or PreSumm becomes a model folder of tfsum, and such a folder a checkpoint.
 """
 
-import argparse
 import sys
 
 import tfsum
-from tfsum.cli.options import Options, given_options
+from tfsum.cli.options import GIVEN_ONLY, Arguments, Options, given_options
 
 EXAMPLES = """examples:
   tfsum convert uncased_L-12_H-768_A-12 bert_base --to tfsum
@@ -22,8 +21,7 @@ checkpoint of BertSum or PreSumm. DESTINATION must be new.
 
 FORMATS = ("google", "hugging-face", "tfsum", "bertsum", "presumm")
 
-# What is not given is left to the library's own default.
-PARSER = {"argument_default": argparse.SUPPRESS}
+PARSER = GIVEN_ONLY
 OPTIONS: Options = {
     "": {
         "at most one of: case": {
@@ -77,7 +75,7 @@ OPTIONS: Options = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     options = given_options(arguments)
     source, destination, form = (options.pop(name) for name in ("source", "destination", "to"))
     if "heads" in options:

@@ -1,6 +1,5 @@
 """Show what is installed, which devices there are, what they can do, and what is wrong."""
 
-import argparse
 import contextlib
 import importlib.metadata
 import itertools
@@ -16,7 +15,7 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 
 import tfsum
-from tfsum.cli.options import FORMAT, Options, print_as
+from tfsum.cli.options import FORMAT, Arguments, Options, print_as
 from tfsum.errors import install_extra
 from tfsum.loading import load_tensorflow
 
@@ -70,7 +69,7 @@ class Finding(NamedTuple):
     cure: str = ""
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     findings = examine()
     rows = [finding._asdict() for finding in findings]
     print_as(arguments.format, rows, as_text(findings))
@@ -191,7 +190,7 @@ def tensorflow() -> Iterator[Finding]:
     cure = 'unset KERAS_BACKEND (or set "backend": "tensorflow" in ~/.keras/keras.json)'
     wrong = () if backend == "tensorflow" else ("wrong", cure)
     yield Finding("tensorflow", "keras backend", backend, *wrong)
-    for check in (devices, precision, xla):
+    for check in (devices, precision):
         yield from _guarded("tensorflow", check)
 
 
@@ -235,19 +234,6 @@ def _product_seconds(dtype: str) -> float:
 
     left, right = tf.ones((1024, 384), dtype), tf.ones((384, 1536), dtype)
     return min(timeit.repeat(lambda: tf.matmul(left, right).numpy(), number=1, repeat=6))
-
-
-def xla() -> Iterator[Finding]:
-    """Whether XLA compiles and answers on the default device (nothing exported needs it)."""
-    import tensorflow as tf
-
-    try:
-        answer = float(tf.function(lambda x: x * 2, jit_compile=True)(tf.constant(21.0)))
-        yield Finding("tensorflow", "XLA", f"compiles (21 * 2 = {answer:.0f})")
-    except Exception as error:
-        found = f"does not compile: {type(error).__name__}"
-        cure = "none needed: tfsum asks for XLA nowhere by itself"
-        yield Finding("tensorflow", "XLA", found, "optional", cure)
 
 
 def models() -> Iterator[Finding]:

@@ -4,12 +4,12 @@ A BertSumExt is measured by ROUGE, beside lead, oracle and a random pick; a Tran
 BertSumAbs by BLEU and ROUGE; a BertClassifier by accuracy and F1.
 """
 
-import argparse
-
 import tfsum
 from tfsum.cli.export import add_search_options, take_search
 from tfsum.cli.options import (
     FORMAT,
+    GIVEN_ONLY,
+    Arguments,
     Options,
     Parser,
     add_options,
@@ -31,10 +31,8 @@ EXAMPLES = """examples:
 """
 
 
-PARSER = {
+PARSER = GIVEN_ONLY | {
     "usage": "%(prog)s MODEL CORPUS [options]",
-    # What is not given is left to the library's own default.
-    "argument_default": argparse.SUPPRESS,
 }
 PAIRS = "Transformer and BertSumAbs"
 # The first group concerns all models.
@@ -112,7 +110,7 @@ def add_arguments(parser: Parser) -> None:
     add_search_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     options = given_options(arguments)
     model, corpus, form = (options.pop(name) for name in ("model", "corpus", "format"))
     arguments.parser.require_paths(model, corpus, options.get("targets", corpus))

@@ -4,13 +4,20 @@ The page of an extractive model shows the text, the score of each sentence and t
 that of a Transformer its answer and the cross-attention of each word.
 """
 
-import argparse
 import os
 import pathlib
 import sys
 
 import tfsum
-from tfsum.cli.options import Options, Parser, add_options, add_settings, printable, read_settings
+from tfsum.cli.options import (
+    Arguments,
+    Options,
+    Parser,
+    add_options,
+    add_settings,
+    printable,
+    read_settings,
+)
 from tfsum.cli.summarize import refuse_request
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import find_sources, read_source
@@ -59,7 +66,7 @@ def add_arguments(parser: Parser) -> None:
     add_options(parser, OPTIONS)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     name, request = arguments.file, read_settings(SummaryRequest, arguments)
     try:
         sources = find_sources([name])

@@ -1,10 +1,11 @@
 """Turn a model folder into a SavedModel that takes raw strings and returns summaries."""
 
-import argparse
 from typing import Any
 
 import tfsum
 from tfsum.cli.options import (
+    GIVEN_ONLY,
+    Arguments,
     Options,
     Parser,
     add_options,
@@ -25,10 +26,8 @@ EXAMPLES = """examples:
 """
 
 
-PARSER = {
+PARSER = GIVEN_ONLY | {
     "usage": "%(prog)s FOLDER DESTINATION [options]",
-    # What is not given is left to the library's own default.
-    "argument_default": argparse.SUPPRESS,
 }
 # The first group concerns all models.
 OPTIONS: Options = {
@@ -130,7 +129,7 @@ def add_arguments(parser: Parser) -> None:
     add_search_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     options = given_options(arguments)
     model, destination = options.pop("model"), options.pop("destination")
     arguments.parser.require_paths(model)

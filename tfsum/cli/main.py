@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 
 import tfsum
 from tfsum.atomic_files import remove_unfinished
-from tfsum.cli.options import WRONG_CALL, Parser, add_options, printable
+from tfsum.cli.options import WRONG_CALL, Arguments, Parser, add_options, printable
 from tfsum.errors import Error, RecipeError, Stopped
 
 # Verb -> the line of `tfsum --help`; kept here so that help imports no verb.
@@ -173,7 +173,7 @@ def ends_soon() -> Iterator[None]:
         writer.close()  # the thread ends
 
 
-def parse(argv: list[str]) -> argparse.Namespace:
+def parse(argv: list[str]) -> Arguments:
     """The verb's arguments, with the verb's `run` and its parser among them.
 
     Args:
@@ -221,7 +221,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
             add_options(verb_parser, module.OPTIONS)
 
     end = argv.index("--") if verb in PASSES_ON and "--" in argv else len(argv)
-    arguments, unknown = parser.parse_known_args(argv[:end])
+    arguments, unknown = parser.parse_known_args(argv[:end], Arguments())
     if unknown:  # parse_args would show the usage of `tfsum`, not the verb's
         arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if verb in PASSES_ON:

@@ -4,7 +4,6 @@ Tools: summarize, compress and keywords, whose answers are sentences and words o
 is fetched, and files are read only below --root.
 """
 
-import argparse
 import asyncio
 import json
 import pathlib
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 import tfsum
-from tfsum.cli.options import COMPUTE, Options
+from tfsum.cli.options import COMPUTE, Arguments, Options
 from tfsum.cli.summarize import Extractive
 from tfsum.errors import DataError, Error, needs_extra
 from tfsum.inputs.sources import Source, read_source
@@ -105,7 +104,7 @@ TOOLS: dict[str, type[SummarizeTool] | type[CompressTool] | type[KeywordsTool]] 
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     root = arguments.root and pathlib.Path(arguments.root)
     if root and not root.is_dir():
         arguments.parser.reject(f"--root {root}: no such folder")

@@ -33,6 +33,10 @@ COMPUTE = {
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 METAVARS = {"integer": "N", "number": "X", "string": "TEXT"}
 
+# The settings of a parser that gives what the user gave alone: what was not given is left to the
+# library's own default.
+GIVEN_ONLY: dict[str, Any] = {"argument_default": argparse.SUPPRESS}
+
 WRONG_CALL = 2
 # Control characters, and the marks that turn the direction of writing: on a terminal they move the
 # cursor, hide or forge.
@@ -42,6 +46,20 @@ CONTROLS = (
     *range(0x202A, 0x202F),
     *range(0x2066, 0x206A),
 )
+
+
+class Arguments(argparse.Namespace):
+    """The words of a call, parsed: the value of each option by its name.
+
+    Attributes:
+        parser: Parser of the verb, for what is wrong with them together.
+
+    Example:
+        >>> Arguments(words=60).words
+        60
+    """
+
+    parser: "Parser"
 
 
 class Parser(argparse.ArgumentParser):
@@ -155,7 +173,7 @@ def add_settings(
 
         flags = option.flags.split()
         if not any(flag.startswith("--") for flag in flags):
-            flags.append("--" + name.replace("_", "-"))
+            flags.append(flag_of(name))
         parser.group(option.group or group, option.exclusive).add_argument(
             *flags,
             dest=name,
@@ -167,7 +185,7 @@ def add_settings(
 
 def read_settings(
     model: type[Model],
-    arguments: argparse.Namespace,
+    arguments: Arguments,
     only: Collection[str] | None = None,
     **others: object,
 ) -> Model:
@@ -185,13 +203,12 @@ def read_settings(
     """
     fields = model.model_fields if only is None else only
     given = {name: value for name, value in vars(arguments).items() if name in fields}
-    parser: Parser = arguments.parser
     try:
         return model(**given, **others)
     except pydantic.ValidationError as error:
-        parser.reject("; ".join(mistakes(error, model)))
+        arguments.parser.reject("; ".join(mistakes(error, model)))
     except Error as error:
-        parser.reject(str(error))
+        arguments.parser.reject(str(error))
 
 
 def _kind(schema: Schema, option: Option) -> dict[str, Any]:
@@ -245,15 +262,27 @@ def _help(schema: Schema) -> str:
     return text.replace("%", "%%")
 
 
-def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def flag_of(name: str) -> str:
+    """The option of a field or an argument.
+
+    Args:
+        name: Its name in Python.
+
+    Example:
+        >>> flag_of("min_score")
+        '--min-score'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def given_options(arguments: Arguments) -> dict[str, Any]:
     """Returns the options of a call by name, to be passed on to a function of the library.
 
     Args:
-        arguments: Parsed arguments; with `argument_default=argparse.SUPPRESS` those alone that
-            the user gave.
+        arguments: Parsed arguments; with `GIVEN_ONLY` those alone that the user gave.
 
     Example:
-        >>> given_options(argparse.Namespace(size=8, run=print, parser=None))
+        >>> given_options(Arguments(size=8, run=print, parser=None))
         {'size': 8}
     """
     return {name: value for name, value in vars(arguments).items() if name not in ("run", "parser")}

@@ -1,12 +1,13 @@
 """Summarize files, or prepare training records, by Apache Beam, where corpora outgrow a machine."""
 
-import argparse
 import functools
 from typing import Any
 
 from tfsum.cli import prepare
 from tfsum.cli.options import (
     FORMAT,
+    GIVEN_ONLY,
+    Arguments,
     Options,
     Parser,
     add_options,
@@ -85,7 +86,7 @@ SUMMARIZE_OPTIONS: Options = {
 }
 
 
-def _summarize(arguments: argparse.Namespace) -> int:
+def _summarize(arguments: Arguments) -> int:
     from tfsum.beam import summarize_files
 
     request = read_settings(SummaryRequest, arguments)
@@ -98,7 +99,7 @@ def _summarize(arguments: argparse.Namespace) -> int:
     return int(counts["answers"] == 0 < counts["documents"])
 
 
-def _prepare(arguments: argparse.Namespace) -> int:
+def _prepare(arguments: Arguments) -> int:
     if is_recipe(arguments.corpus):
         arguments.parser.error(
             f"{arguments.corpus}: is a recipe; give its corpus, and its options by their names"
@@ -124,7 +125,7 @@ def add_arguments(parser: Parser) -> None:
             help=what,
             description=what,
             epilog="What follows -- are options of Beam and of the runner.",
-            argument_default=argparse.SUPPRESS,
+            **GIVEN_ONLY,
         )
         own.set_defaults(run=run, parser=own)
         add_options(own, {"Beam": RUNNER})

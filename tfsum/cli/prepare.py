@@ -5,16 +5,18 @@ become pairs of segments, whose words are masked when it is trained. For a Trans
 texts become pairs of ids.
 """
 
-import argparse
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import tfsum
 from tfsum.cli.options import (
+    GIVEN_ONLY,
+    Arguments,
     Options,
     Parser,
     add_options,
     add_settings,
+    flag_of,
     given_options,
     print_as,
     read_settings,
@@ -40,11 +42,9 @@ EXAMPLES = """examples:
 
 exit status 75 where it was stopped with Ctrl-C; the finished shards are kept.
 """
-PARSER = {
+PARSER = GIVEN_ONLY | {
     "usage": "%(prog)s CORPUS --output FOLDER --vocabulary FILE [options]\n"
     "       %(prog)s RECIPE [--set SECTION.KEY=VALUE]",
-    # What is not given is left to the library's own default.
-    "argument_default": argparse.SUPPRESS,
 }
 
 TASKS = ("bert_sum_ext", "bert_sum_abs", "transformer", "bert_for_pretraining")
@@ -164,7 +164,7 @@ def add_corpus_options(parser: Parser) -> None:
     add_options(parser, OPTIONS)
 
 
-def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
+def run(arguments: Arguments, prepare: Callable[..., dict[str, int]] | None = None) -> int:
     try:
         return _run(arguments, prepare or tfsum.prepare)
     except KeyboardInterrupt:
@@ -173,14 +173,14 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
         ) from None
 
 
-def _run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]]) -> int:
+def _run(arguments: Arguments, prepare: Callable[..., dict[str, int]]) -> int:
     options = given_options(arguments)
     corpus, overrides = options.pop("corpus"), options.pop("overrides", [])
     if is_recipe(corpus):
         if options:
             arguments.parser.error(
-                f"{_flags(options)}: not with a recipe, which says it; use --set, such as "
-                "--set data.records=FOLDER"
+                f"{', '.join(map(flag_of, options))}: not with a recipe, which says it; use --set,"
+                " such as --set data.records=FOLDER"
             )
         load_tensorflow()
         records = prepare_recipe(corpus, overrides)
@@ -190,7 +190,9 @@ def _run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]]) 
     if overrides:
         arguments.parser.error("--set: is for a recipe")
     if missing := [name for name in ("output", "vocabulary") if name not in options]:
-        arguments.parser.error(f"the following arguments are required: {_flags(missing)}")
+        arguments.parser.error(
+            f"the following arguments are required: {', '.join(map(flag_of, missing))}"
+        )
     output, vocabulary = options.pop("output"), options.pop("vocabulary")
     name, form = options.pop("task", TASKS[0]), options.pop("format", "text")
     arguments.parser.require_paths(corpus, options.get("target_corpus", corpus))
@@ -211,15 +213,11 @@ def _run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]]) 
         columns = options.keys() & {"id", "text", "summary"}
         options["columns"] = {field: options.pop(field) for field in columns} or None
     if unknown := [option for option in options if option not in parameters]:
-        arguments.parser.error(f"{_flags(unknown)}: no option of --task {name}")
+        arguments.parser.error(f"{', '.join(map(flag_of, unknown))}: no option of --task {name}")
 
     counts = prepare(corpus, output, vocabulary, name, **options)
     print_as(form, counts, as_text(counts))
     return 0
-
-
-def _flags(names: Iterable[str]) -> str:
-    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
 def as_text(counts: dict[str, int]) -> str:

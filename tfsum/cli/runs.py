@@ -1,11 +1,10 @@
 """List training runs with their state and scores, or compare two of them."""
 
-import argparse
 import dataclasses
 import json
 from collections.abc import Sequence
 
-from tfsum.cli.options import FORMAT, Options, print_as
+from tfsum.cli.options import FORMAT, Arguments, Options, print_as
 from tfsum.errors import Error, RecipeError
 from tfsum.training.run_folder import RunSummary, differences, find_runs, read_run
 
@@ -42,7 +41,7 @@ OPTIONS: Options = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     if arguments.plot and not arguments.compare:
         raise RecipeError("--plot draws the runs that --compare names; add --compare RUN OTHER")
     if not arguments.compare:

@@ -1,12 +1,11 @@
 """Serve exported models over TensorFlow Serving's REST API."""
 
-import argparse
 import logging
 import os
 import pathlib
 import sys
 
-from tfsum.cli.options import Options, Parser, add_options, add_settings, read_settings
+from tfsum.cli.options import Arguments, Options, Parser, add_options, add_settings, read_settings
 from tfsum.errors import Error, needs_extra
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.settings import OTHERS, ServerSettings
@@ -46,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
     add_options(parser, OPTIONS)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     settings = read_settings(ServerSettings, arguments, token=read_token(arguments.token_file))
     folder = pathlib.Path(arguments.folder or shipped_folder())
     log_to_stderr(access=not arguments.no_access_log)

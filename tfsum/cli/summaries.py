@@ -1,7 +1,6 @@
 """The documents of `tfsum summarize`: read, answered in groups, and their answers written as text,
 JSON, Markdown or HTML."""
 
-import argparse
 import io
 import itertools
 import json
@@ -17,7 +16,7 @@ from tqdm import tqdm
 from tfsum import html_page
 from tfsum.atomic_files import write_atomically
 from tfsum.cli.answer_files import AnswerFiles
-from tfsum.cli.options import json_line, printable
+from tfsum.cli.options import Arguments, json_line, printable
 from tfsum.errors import DataError, Error
 from tfsum.generation.generated import Generated
 from tfsum.inference.texts import batches
@@ -57,7 +56,7 @@ MARKS = {"text": ("\x1b[30;43m", "\x1b[0m"), "html": ("<mark>", "</mark>")}
 
 def answer_sources(
     sources: list[Source],
-    arguments: argparse.Namespace,
+    arguments: Arguments,
     together: bool,
     summarize: Summarize,
     files: AnswerFiles | None,
@@ -115,7 +114,7 @@ def answer_sources(
 
 def unanswered(
     sources: list[Source],
-    arguments: argparse.Namespace,
+    arguments: Arguments,
     files: AnswerFiles | None,
     failures: list[str],
     bar: tqdm,
@@ -229,7 +228,7 @@ def _shown(
     document: Document,
     result: Answer,
     names: list[str] | None,
-    arguments: argparse.Namespace,
+    arguments: Arguments,
     heading: bool,
 ) -> str:
     """An answer in the format that was asked for, or the whole text with its sentences marked."""

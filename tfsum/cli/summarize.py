@@ -4,7 +4,6 @@ The model is the shipped one, or another extractive or abstractive model. Text, 
 (.docx) and mail are read, and with --field the rows of JSON lines and CSV.
 """
 
-import argparse
 import contextlib
 import functools
 import os
@@ -14,7 +13,16 @@ from typing import Protocol
 
 import tfsum
 from tfsum.cli.answer_files import AnswerFiles
-from tfsum.cli.options import COMPUTE, Options, Parser, add_options, add_settings, read_settings
+from tfsum.cli.options import (
+    COMPUTE,
+    Arguments,
+    Options,
+    Parser,
+    add_options,
+    add_settings,
+    flag_of,
+    read_settings,
+)
 from tfsum.cli.summaries import Summarize, answer_sources
 from tfsum.errors import DataError, Error
 from tfsum.inference.saved_model import DEFAULT_MODEL
@@ -115,7 +123,7 @@ def add_arguments(parser: Parser) -> None:
     add_options(parser, OPTIONS)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     request = read_settings(SummaryRequest, arguments)
     if arguments.server is None and arguments.model is None:
         arguments.server = os.environ.get("TFSUM_SERVER") or None
@@ -127,14 +135,13 @@ def run(arguments: argparse.Namespace) -> int:
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
 
     _check_options(arguments, request)
-    _check_output(arguments.output, arguments.parser, sources)
     answers = _places(arguments, request, sources)
     opened = load if arguments.server is None else connect
     with opened(arguments, request) as answer:
         return answer_sources(sources, arguments, request.together, answer, answers)
 
 
-def _check_options(arguments: argparse.Namespace, request: SummaryRequest) -> None:
+def _check_options(arguments: Arguments, request: SummaryRequest) -> None:
     """Rejects options that have no meaning beside each other."""
     reject = arguments.parser.error
     if arguments.token_file and not arguments.server:
@@ -153,31 +160,31 @@ def _check_options(arguments: argparse.Namespace, request: SummaryRequest) -> No
         reject("--highlight: is for the sentences of one text, as text or html; leave it out")
 
 
-def _check_output(output: str | None, parser: Parser, sources: list[Source]) -> None:
-    """Rejects an output that cannot be written, or that would take the place of a text."""
-    if output in ("-", ""):
-        parser.error(f"--output {output!r}: leave it out to write to standard output")
+def _places(
+    arguments: Arguments, request: SummaryRequest, sources: list[Source]
+) -> AnswerFiles | None:
+    """The files of a folder of answers, or None where they go to one place.
+
+    An output that cannot be written, or that would take the place of a text, is rejected.
+    """
+    output, reject = arguments.output, arguments.parser.error
     if output is None:
-        return
-    if not output.endswith(("/", os.sep)) and not os.path.isdir(os.path.dirname(output) or "."):
-        parser.error(f"--output {output}: there is no folder {os.path.dirname(output)}; make it")
-    place = os.path.realpath(output)
-    if place in {os.path.realpath(source.name) for source in sources if source.name != "-"}:
-        parser.error(
+        return None
+    if output in ("-", ""):
+        reject(f"--output {output!r}: leave it out to write to standard output")
+
+    texts = {os.path.realpath(source.name) for source in sources if source.name != "-"}
+    if os.path.realpath(output) in texts:
+        reject(
             f"--output {output}: is a text to be read, which the answers would take the place of;"
             " choose another file"
         )
-
-
-def _places(
-    arguments: argparse.Namespace, request: SummaryRequest, sources: list[Source]
-) -> AnswerFiles | None:
-    """The files of a folder of answers; None where they go to one place."""
-    output = arguments.output
-    if not output or not (output.endswith(("/", os.sep)) or os.path.isdir(output)):
+    if not (output.endswith(("/", os.sep)) or os.path.isdir(output)):
+        if not os.path.isdir(os.path.dirname(output) or "."):
+            reject(f"--output {output}: there is no folder {os.path.dirname(output)}; make it")
         return None
     if request.together:
-        arguments.parser.error("--together: is one answer; give --output a file")
+        reject("--together: is one answer; give --output a file")
 
     names = ("field", "id", "encoding", "model", "compute", "server", "format", "highlight")
     options = {name: getattr(arguments, name) for name in names}
@@ -187,7 +194,7 @@ def _places(
 
 
 @contextlib.contextmanager
-def load(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[Summarize]:
+def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
     """Loads the model; a model folder is exported for the duration of the block.
 
     Args:
@@ -201,7 +208,7 @@ def load(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[Sum
         Error: The model writes no summary.
 
     Example:
-        >>> arguments = argparse.Namespace(model=None, compute="float32", format="text")
+        >>> arguments = Arguments(model=None, compute="float32", format="text")
         >>> with load(arguments, SummaryRequest(keywords=1)) as answer:
         ...     print(answer(["Rain."])[0][0])
         Rain
@@ -234,7 +241,7 @@ def load(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[Sum
 
 
 @contextlib.contextmanager
-def connect(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[Summarize]:
+def connect(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
     """Asks the server's model; its connections end with the block.
 
     Args:
@@ -248,7 +255,7 @@ def connect(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[
         Error: The model writes no summary.
 
     Example:
-        >>> arguments = argparse.Namespace(server="http://localhost:8501")
+        >>> arguments = Arguments(server="http://localhost:8501")
         >>> with connect(arguments, SummaryRequest()) as answer:  # doctest: +SKIP
         ...     answer(["It rained."])
     """
@@ -271,29 +278,14 @@ def connect(arguments: argparse.Namespace, request: SummaryRequest) -> Iterator[
             )
 
 
-def flag_of(name: str) -> str:
-    """The option of a field of a request.
-
-    Args:
-        name: Name of the field.
-
-    Example:
-        >>> flag_of("min_score")
-        '--min-score'
-    """
-    return f"--{name.replace('_', '-')}"
-
-
-def _extracting(
-    model: Extractive, request: SummaryRequest, arguments: argparse.Namespace
-) -> Summarize:
+def _extracting(model: Extractive, request: SummaryRequest, arguments: Arguments) -> Summarize:
     """The function from texts to summaries, or to keywords where they are printed alone."""
     if request.keywords is not None and arguments.format != "json":
         return functools.partial(model.keywords, number=request.keywords)
     return functools.partial(model.answer, request=request)
 
 
-def refuse_request(request: SummaryRequest, arguments: argparse.Namespace) -> None:
+def refuse_request(request: SummaryRequest, arguments: Arguments) -> None:
     """Refuses what only an extractive model can be asked.
 
     Args:

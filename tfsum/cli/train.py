@@ -1,12 +1,11 @@
 """Train a model from a recipe; an interrupted run resumes when repeated."""
 
-import argparse
 import contextlib
 import sys
 
 import tfsum
 from tfsum.cli.local_workers import run_workers
-from tfsum.cli.options import Options
+from tfsum.cli.options import Arguments, Options
 from tfsum.loading import load_tensorflow
 from tfsum.tasks.recipes import describe_keys, load_recipe
 from tfsum.training.recipe_file import list_recipes
@@ -56,7 +55,7 @@ OPTIONS: Options = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     if arguments.list:
         print(list_recipes())
         return 0

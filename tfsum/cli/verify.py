@@ -1,9 +1,7 @@
 """Check an exported model: its signatures, its weights, and its answers of the day of export."""
 
-import argparse
-
 import tfsum
-from tfsum.cli.options import FORMAT, Options, print_as
+from tfsum.cli.options import FORMAT, Arguments, Options, print_as
 
 EXAMPLES = """examples:
   tfsum verify saved_models/bert_sum_ext_news_en/2
@@ -26,7 +24,7 @@ OPTIONS: Options = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     arguments.parser.require_paths(arguments.model)
 
     report = tfsum.verify(arguments.model)

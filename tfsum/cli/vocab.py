@@ -4,11 +4,10 @@ A corpus is a .jsonl, .csv or .tsv file, or a text file of any other name with a
 may end in .gz.
 """
 
-import argparse
 import os
 import pathlib
 
-from tfsum.cli.options import Options, given_options
+from tfsum.cli.options import GIVEN_ONLY, Arguments, Options, given_options
 from tfsum.loading import load_tensorflow
 
 EXAMPLES = """examples:
@@ -17,8 +16,7 @@ EXAMPLES = """examples:
   tfsum vocab news.jsonl.gz --columns text,summary --lowercase --keep-accents --output vocab.txt
 """
 
-# What is not given is left to the library's own default.
-PARSER = {"argument_default": argparse.SUPPRESS}
+PARSER = GIVEN_ONLY
 OPTIONS: Options = {
     "": {
         "at most one of: case": {
@@ -84,7 +82,7 @@ OPTIONS: Options = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Arguments) -> int:
     options = given_options(arguments)
     corpora, columns, output = (options.pop(name) for name in ("corpus", "columns", "output"))
     arguments.parser.require_paths(*corpora)

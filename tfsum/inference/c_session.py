@@ -14,7 +14,7 @@ import importlib.util
 import math
 import pathlib
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -123,6 +123,25 @@ FUNCTIONS = {
 }
 
 
+class _Library:
+    """TensorFlow's C library, loaded when a function is called first, with the types of these."""
+
+    @functools.cached_property
+    def _library(self) -> ctypes.CDLL:
+        # The one loads the other. Not RTLD_GLOBAL: numpy.random then takes symbols from it, and
+        # crashes.
+        return ctypes.CDLL(str(_files()[1]))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(self._library, name)
+        function.restype, *function.argtypes = (LETTERS[letter] for letter in FUNCTIONS[name])
+        setattr(self, name, function)  # so that it is looked for once
+        return function
+
+
+tf = _Library()
+
+
 class CSession:
     """An exported model that is called by the C library.
 
@@ -157,7 +176,6 @@ class CSession:
             raise ExportError(f"{folder}: cannot be loaded (no {index}); {BROKEN}")
 
         with quiet():
-            tf = library()
             self._graph = tf.TF_NewGraph()
             options, tags = tf.TF_NewSessionOptions(), (ctypes.c_char_p * 1)(b"serve")
             config = _config(compute)
@@ -188,7 +206,7 @@ class CSession:
         Raises:
             CallError: The graph rejects the inputs, or fails.
         """
-        tf, definition = library(), self._definitions[signature]
+        definition = self._definitions[signature]
         names = list(definition.outputs)
         given = (ctypes.c_void_p * len(inputs))()
         found = (ctypes.c_void_p * len(names))()
@@ -215,7 +233,7 @@ class CSession:
         places = (Output * len(names))()
         for place, name in zip(places, names):
             operation, _, index = infos[name].name.partition(":")
-            place.operation = library().TF_GraphOperationByName(self._graph, operation.encode())
+            place.operation = tf.TF_GraphOperationByName(self._graph, operation.encode())
             place.index = int(index)
         return places
 
@@ -234,17 +252,6 @@ def can_open(description: dict) -> bool:
         (True, False)
     """
     return description.get("ops") == "core" and len(_files()) == 2
-
-
-@functools.cache
-def library() -> Any:
-    """TensorFlow's C library, with the types of the functions that are called."""
-    # The one loads the other. Not RTLD_GLOBAL: numpy.random then takes symbols from it and crashes.
-    tf = ctypes.CDLL(str(_files()[1]))
-    for name, letters in FUNCTIONS.items():
-        function = getattr(tf, name)
-        function.restype, *function.argtypes = (LETTERS[letter] for letter in letters)
-    return tf
 
 
 def _files() -> list[pathlib.Path]:
@@ -270,7 +277,6 @@ def _config(compute: str) -> bytes:
 @contextlib.contextmanager
 def _status(what: str) -> Iterator[int]:
     """A `TF_Status`; if it is an error at the end of the block, it is raised as a `CallError`."""
-    tf = library()
     status = tf.TF_NewStatus()
     try:
         yield status
@@ -281,7 +287,6 @@ def _status(what: str) -> Iterator[int]:
 
 
 def _close(session: int, graph: int) -> None:
-    tf = library()
     with contextlib.suppress(CallError), _status("") as status:
         tf.TF_CloseSession(session, status)
         tf.TF_DeleteSession(session, status)
@@ -290,7 +295,6 @@ def _close(session: int, graph: int) -> None:
 
 def _tensor(value: ArrayLike, number: int) -> int:
     """A new `TF_Tensor`."""
-    tf = library()
     array: np.ndarray = np.asarray(value, TYPES[number], order="C")
     size = STRING_SIZE if number == STRING else array.itemsize
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
@@ -307,7 +311,6 @@ def _tensor(value: ArrayLike, number: int) -> int:
 
 def _array(tensor: int) -> np.ndarray:
     """A copy of the values of a `TF_Tensor`."""
-    tf = library()
     number = tf.TF_TensorType(tensor)
     array: np.ndarray = np.empty(_shape(tensor), TYPES[number])
     if number == STRING:
@@ -323,7 +326,6 @@ def _array(tensor: int) -> np.ndarray:
 
 def _delete(tensor: int) -> None:
     """Deletes a tensor that `_tensor` made, with its texts."""
-    tf = library()
     if tf.TF_TensorType(tensor) == STRING:
         for place in _places_of_strings(tensor):
             tf.TF_StringDealloc(place)
@@ -331,11 +333,10 @@ def _delete(tensor: int) -> None:
 
 
 def _shape(tensor: int) -> list[int]:
-    tf = library()
     return [tf.TF_Dim(tensor, i) for i in range(tf.TF_NumDims(tensor))]
 
 
 def _places_of_strings(tensor: int) -> range:
     """The addresses of the `TF_TString`s of a tensor."""
-    begin, count = library().TF_TensorData(tensor) or 0, math.prod(_shape(tensor))
+    begin, count = tf.TF_TensorData(tensor) or 0, math.prod(_shape(tensor))
     return range(begin, begin + count * STRING_SIZE, STRING_SIZE)
