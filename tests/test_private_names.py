@@ -80,13 +80,12 @@ def test_their_packages_are_bounded_to_tested_versions(package):
     assert operators == {">=", "<"}
 
 
-def test_a_name_that_is_gone_is_one_error_with_the_version(monkeypatch):
-    monkeypatch.setattr(importlib.metadata, "requires", lambda _: ["keras<3.16,>=3.12"])
+def test_a_name_that_is_gone_is_one_error_with_the_version():
     version = importlib.metadata.version("keras")
     with pytest.raises(
         Error,
         match=f"^keras {version}: has no SGD._gone, a private name that tfsum uses; install .* pip"
-        " install 'keras<3.16,>=3.12'$",
+        " install --force-reinstall tfsum$",
     ):
         check_private_names("keras", keras.optimizers.SGD, "_clip_gradients", "_gone")
 

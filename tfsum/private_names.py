@@ -5,10 +5,7 @@ where a name is used it is checked first: some, such as a method that is replace
 by nobody otherwise.
 """
 
-import contextlib
 import importlib.metadata
-
-from packaging.requirements import Requirement
 
 from tfsum.errors import Error
 
@@ -36,14 +33,5 @@ def check_private_names(package: str, owner: object, *names: str) -> None:
         raise Error(
             f"{package} {importlib.metadata.version(package)}: has no {owner_name}.{missing[0]}, a"
             " private name that tfsum uses; install a version that tfsum was tested with: pip"
-            f" install '{_tested(package)}'"
+            " install --force-reinstall tfsum"
         )
-
-
-def _tested(package: str) -> str:
-    """The package with the versions that setup.cfg allows, if tfsum is installed."""
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        for requirement in map(Requirement, importlib.metadata.requires("tfsum") or ()):
-            if requirement.name == package:
-                return f"{package}{requirement.specifier}"
-    return package

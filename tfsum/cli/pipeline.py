@@ -1,6 +1,5 @@
 """Summarize files, or prepare training records, by Apache Beam, where corpora outgrow a machine."""
 
-import functools
 from typing import Any
 
 from tfsum.cli import prepare
@@ -107,7 +106,9 @@ def _prepare(arguments: Arguments) -> int:
     from tfsum import beam
 
     options = {name: vars(arguments).pop(name) for name in ("runner", "pipeline_options")}
-    return prepare.run(arguments, functools.partial(beam.prepare, **options))
+    return prepare.run(  # which loads Beam when the call is right
+        arguments, lambda *paths, **settings: beam.prepare(*paths, **options, **settings)
+    )
 
 
 # Name of a pipeline -> what it does, and the function that does it.

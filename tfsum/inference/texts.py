@@ -37,6 +37,8 @@ def check_texts(texts: Iterable[str]) -> list[str]:
         >>> check_texts(("It rained.", "The sun shone."))
         ['It rained.', 'The sun shone.']
     """
+    if isinstance(texts, str):  # whose characters would be taken for texts
+        raise Error("texts is a str; expected a sequence of them, such as [text]")
     if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
         raise Error(
             f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes"
@@ -47,24 +49,6 @@ def check_texts(texts: Iterable[str]) -> list[str]:
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise Error(f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)")
-    return texts
-
-
-def several(texts: Sequence[str]) -> Sequence[str]:
-    """Checks that texts are several, and no single one, whose characters would be taken for texts.
-
-    Args:
-        texts: Texts.
-
-    Raises:
-        Error: It is a str.
-
-    Example:
-        >>> several(["It rained."])
-        ['It rained.']
-    """
-    if isinstance(texts, str):
-        raise Error("texts is a str; expected a sequence of them, such as [text]")
     return texts
 
 

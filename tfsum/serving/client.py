@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, cast
 from tfsum.errors import Error, install_extra
 from tfsum.generation.generated import Generated, generated_of
 from tfsum.inference.saved_model import DEFAULT_MODEL
-from tfsum.inference.texts import check_texts, filled, several
+from tfsum.inference.texts import check_texts, filled
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.signature import Arrays, as_array, divide_rows, join_rows, row_sizes
@@ -198,7 +198,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         if self._signatures is None:
             self._signatures = await self.signatures()
         inputs, _ = self._signatures.get("extract", (None, None))
-        question = Question(several(texts), request, self._transport.defaults, inputs)
+        question = Question(texts, request, self._transport.defaults, inputs)
         outputs = {
             signature: await self._rows(signature, question.encoded, **inputs)
             for signature, inputs in question.calls.items()
@@ -258,7 +258,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             Error: The number is not possible.
             RequestError: The server refused a request, or was not reached.
         """
-        texts = check_texts(several(texts))
+        texts = check_texts(texts)
         SummaryRequest(keywords=number)
         rows = await self._rows("keywords", texts, max_keywords=number)
         return [keywords_of(text, row) for text, row in zip(texts, rows)]

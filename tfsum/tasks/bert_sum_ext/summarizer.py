@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, Unpack, overload
 
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.texts import check_texts, several
+from tfsum.inference.texts import check_texts
 from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.tasks.bert_sum_ext.answering import (
     Question,
@@ -83,7 +83,7 @@ class Summarizer(ExportedModel):
             Error: An element is not a str, or the model cannot do what is asked.
         """
         inputs = self._model.signatures.get("extract")
-        question = Question(several(texts), request, defaults_of(self.description), inputs)
+        question = Question(texts, request, defaults_of(self.description), inputs)
         outputs = {
             name: self._ask(name, {"text": question.encoded}, **inputs)
             for name, inputs in question.calls.items()
@@ -127,7 +127,7 @@ class Summarizer(ExportedModel):
         Raises:
             Error: Texts are not a sequence of str, or the number is not possible.
         """
-        texts = check_texts(several(texts))
+        texts = check_texts(texts)
         SummaryRequest(keywords=number)
         rows = self._ask("keywords", {"text": texts}, max_keywords=number)
         return [keywords_of(text, row) for text, row in zip(texts, rows)]
