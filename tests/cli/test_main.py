@@ -185,7 +185,7 @@ def test_the_help_of_an_option_is_one_line(verb):
     if hasattr(module, "add_arguments"):
         module.add_arguments(parsers[0])
     else:
-        add_options(parsers[0], module.OPTIONS)
+        add_options(parsers[0], module.OPTIONS, getattr(module, "CLASSES", ()))
 
     for parser in parsers:
         for action in parser._actions:

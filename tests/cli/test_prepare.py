@@ -9,7 +9,7 @@ import pytest
 
 from tfsum.cli import prepare as verb
 from tfsum.cli.main import main
-from tfsum.cli.options import Parser
+from tfsum.cli.options import Parser, add_options
 from tfsum.data.documents import prepare as library
 from tfsum.tasks.bert_pretraining import prepare as pretraining
 from tfsum.tasks.transformer import prepare as pairs
@@ -134,7 +134,7 @@ def test_pairs_have_options_of_their_own(called, corpus, capsys):
 
 def test_every_option_is_an_argument_of_the_function(called):
     parser = Parser()
-    verb.add_arguments(parser)
+    add_options(parser, verb.OPTIONS, verb.CLASSES)
     names = {action.dest for action in parser._actions}
     assert (
         names - {"help", "format", "task", "id", "text", "summary", "output", "overrides"}

@@ -5,15 +5,12 @@ BertSumAbs by BLEU and ROUGE; a BertClassifier by accuracy and F1.
 """
 
 import tfsum
-from tfsum.cli.export import add_search_options, take_search
+from tfsum.cli.export import SEARCH_CLASSES, SEARCH_OPTIONS, take_search
 from tfsum.cli.options import (
     FORMAT,
     GIVEN_ONLY,
     Arguments,
     Options,
-    Parser,
-    add_options,
-    add_settings,
     given_options,
     number,
     read_settings,
@@ -36,7 +33,7 @@ PARSER = GIVEN_ONLY | {
 }
 PAIRS = "Transformer and BertSumAbs"
 # The first group concerns all models.
-OPTIONS: Options = {
+MODEL_OPTIONS: Options = {
     "": {
         "model": {
             "metavar": "MODEL",
@@ -100,14 +97,13 @@ OPTIONS: Options = {
 }
 # Sections of a recipe whose keys are options: of the corpus, and of ROUGE and BLEU.
 DATA, MEASURES = section_class("transformer", "data"), section_class("transformer", "evaluate")
-
-
-def add_arguments(parser: Parser) -> None:
-    add_options(parser, OPTIONS)
-    add_settings(parser, MEASURES, ["words"])
-    add_settings(parser, MEASURES, ["tokenize"], PAIRS)
-    add_settings(parser, DATA, ["source", "target", "target_lines"], PAIRS)
-    add_search_options(parser)
+CLASSES = [
+    (MEASURES, ["words"], ""),
+    (MEASURES, ["tokenize"], PAIRS),
+    (DATA, ["source", "target", "target_lines"], PAIRS),
+    *SEARCH_CLASSES,
+]
+OPTIONS = {**MODEL_OPTIONS, **SEARCH_OPTIONS}
 
 
 def run(arguments: Arguments) -> int:

@@ -12,9 +12,6 @@ import tfsum
 from tfsum.cli.options import (
     Arguments,
     Options,
-    Parser,
-    add_options,
-    add_settings,
     printable,
     read_settings,
 )
@@ -28,6 +25,7 @@ EXAMPLES = """examples:
   cat article.txt | tfsum explain -n 2 --model saved_models/my_model/1 > report.html
 """
 
+CLASSES = [(SummaryRequest, ("sentences", "newline"), "")]
 OPTIONS: Options = {
     "": {
         "file": {
@@ -54,16 +52,6 @@ OPTIONS: Options = {
         },
     },
 }
-
-
-def add_arguments(parser: Parser) -> None:
-    """Adds what can be asked, and the options of the verb.
-
-    Args:
-        parser: Parser of the verb.
-    """
-    add_settings(parser, SummaryRequest, ("sentences", "newline"))
-    add_options(parser, OPTIONS)
 
 
 def run(arguments: Arguments) -> int:

@@ -7,9 +7,6 @@ from tfsum.cli.options import (
     GIVEN_ONLY,
     Arguments,
     Options,
-    Parser,
-    add_options,
-    add_settings,
     given_options,
     number,
     read_settings,
@@ -30,7 +27,7 @@ PARSER = GIVEN_ONLY | {
     "usage": "%(prog)s FOLDER DESTINATION [options]",
 }
 # The first group concerns all models.
-OPTIONS: Options = {
+MODEL_OPTIONS: Options = {
     "": {
         "model": {
             "metavar": "FOLDER",
@@ -120,13 +117,18 @@ SEARCH_OPTIONS: Options = {
         "--search-seed": {"type": int, "metavar": "N", "help": "seed of the numbers (default: 0)"},
     },
 }
-# Title of a group -> the class whose fields are its options.
-STRATEGIES = {DECODING: StrategySettings, BEAM: BeamSearchSettings, SAMPLING: SamplingSettings}
-
-
-def add_arguments(parser: Parser) -> None:
-    add_options(parser, OPTIONS)
-    add_search_options(parser)
+STRATEGIES = {
+    DECODING: StrategySettings.checked(),
+    BEAM: BeamSearchSettings.checked(),
+    SAMPLING: SamplingSettings.checked(),
+}
+_SHARED = STRATEGIES[DECODING].model_fields.keys()
+SEARCH_CLASSES = [
+    (checked, checked.model_fields.keys() - _SHARED or _SHARED, title)
+    for title, checked in STRATEGIES.items()
+]
+CLASSES = SEARCH_CLASSES
+OPTIONS = {**MODEL_OPTIONS, **SEARCH_OPTIONS}
 
 
 def run(arguments: Arguments) -> int:
@@ -138,25 +140,6 @@ def run(arguments: Arguments) -> int:
     search = take_search(options)  # out of the options
     print(tfsum.export_model(model, destination, **options, **search))
     return 0
-
-
-def add_search_options(parser: Parser) -> None:
-    """Adds the options of the strategies, which their classes describe.
-
-    Args:
-        parser: Parser of a verb.
-
-    Example:
-        >>> parser = Parser(prog="tfsum")
-        >>> add_search_options(parser)
-        >>> parser.parse_args(["--width", "5"]).width
-        5
-    """
-    add_options(parser, SEARCH_OPTIONS)
-    shared = StrategySettings.checked().model_fields.keys()
-    for title, settings in STRATEGIES.items():
-        checked = settings.checked()
-        add_settings(parser, checked, checked.model_fields.keys() - shared or shared, title)
 
 
 def take_search(options: dict[str, Any]) -> dict[str, Any]:
@@ -178,7 +161,7 @@ def take_search(options: dict[str, Any]) -> dict[str, Any]:
     search, seed = options.pop("search", None), options.pop("search_seed", None)
     names = [flag.removeprefix("--").replace("-", "_") for flag in EXPORT_OPTIONS]
     arguments = {name: options.pop(name) for name in names if name in options}
-    fields = {name for each in STRATEGIES.values() for name in each.checked().model_fields}
+    fields = {name for each in STRATEGIES.values() for name in each.model_fields}
     names = [*(fields & options.keys()) - {"seed"}]  # which is another option of evaluate
     settings = {name: options.pop(name) for name in names}
     if seed is not None:

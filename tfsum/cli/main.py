@@ -3,9 +3,9 @@
 Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped with the
 state saved, on request or because another worker was lost; 130 interrupted (Ctrl-C). Results go to
 standard output, everything else to standard error. Each verb is a module of this folder with
-`EXAMPLES`, `OPTIONS` (`tfsum.cli.options.Options`) or `add_arguments(parser)`, and
-`run(arguments) -> int`, imported only when asked for; `PARSER` may hold further arguments of its
-parser.
+`EXAMPLES`, `OPTIONS` (`tfsum.cli.options.Options`) and `run(arguments) -> int`, imported only when
+asked for. It may have `CLASSES` (`tfsum.cli.options.Classes`), and `PARSER`, further arguments of
+its parser; a verb with verbs of its own has `add_arguments(parser)` for `OPTIONS`.
 """
 
 import argparse
@@ -215,10 +215,10 @@ def parse(argv: list[str]) -> Arguments:
             **getattr(module, "PARSER", {}),
         )
         verb_parser.set_defaults(parser=verb_parser, run=getattr(module, "run", None))
-        if hasattr(module, "add_arguments"):  # with verbs of its own, or options of classes
+        if hasattr(module, "add_arguments"):  # with verbs of its own
             module.add_arguments(verb_parser)
         else:
-            add_options(verb_parser, module.OPTIONS)
+            add_options(verb_parser, module.OPTIONS, getattr(module, "CLASSES", ()))
 
     end = argv.index("--") if verb in PASSES_ON and "--" in argv else len(argv)
     arguments, unknown = parser.parse_known_args(argv[:end], Arguments())

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import pydantic
@@ -23,6 +23,8 @@ from tfsum.settings import NOTHING, Option, Schema, mistakes
 # Title of a group -> option, such as "-n --size" -> arguments of `add_argument`. The options under
 # "at most one of" or "exactly one of", which a word may follow, exclude each other.
 Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
+# A class whose fields are options, with the other arguments of `add_settings`.
+Classes = Iterable[tuple[type[pydantic.BaseModel], Collection[str] | None, str]]
 FORMAT = {"choices": ("text", "json"), "default": "text", "help": "default text"}
 COMPUTE = {
     "choices": ("float32", "bfloat16", "auto"),
@@ -116,12 +118,13 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stderr).write(printable(message))  # argparse passes over a full disk
 
 
-def add_options(parser: Parser, groups: Options) -> None:
-    """Adds options from a table.
+def add_options(parser: Parser, groups: Options, classes: Classes = ()) -> None:
+    """Adds the options of classes, and those of a table.
 
     Args:
         parser: Parser of a verb.
         groups: Table; the options of the group "" have no title.
+        classes: Arguments of `add_settings` for each class.
 
     Example:
         >>> parser = Parser()
@@ -130,11 +133,13 @@ def add_options(parser: Parser, groups: Options) -> None:
         >>> parser.parse_args(["-n", "3", "--cased"])
         Namespace(size=3, cased=True, uncased=False)
     """
+    for each in classes:
+        add_settings(parser, *each)
     for title, options in groups.items():
         for flags, settings in options.items():
             if "one of" in flags:
-                for each, its in settings.items():
-                    parser.group(title, flags).add_argument(*each.split(), **its)
+                for flag, its in settings.items():
+                    parser.group(title, flags).add_argument(*flag.split(), **its)
             else:
                 parser.group(title).add_argument(*flags.split(), **settings)
 

@@ -10,7 +10,6 @@ from tfsum.cli.options import (
     Options,
     Parser,
     add_options,
-    add_settings,
     given_options,
     print_as,
     read_settings,
@@ -131,7 +130,7 @@ def add_arguments(parser: Parser) -> None:
         own.set_defaults(run=run, parser=own)
         add_options(own, {"Beam": RUNNER})
         if name == "prepare":
-            prepare.add_corpus_options(own)
+            add_options(own, prepare.CORPUS_OPTIONS, prepare.CLASSES)
         else:
-            add_settings(own, SummaryRequest, SummaryRequest.model_fields.keys() - {"together"})
-            add_options(own, SUMMARIZE_OPTIONS)
+            only = SummaryRequest.model_fields.keys() - {"together"}
+            add_options(own, SUMMARIZE_OPTIONS, [(SummaryRequest, only, "")])

@@ -13,9 +13,6 @@ from tfsum.cli.options import (
     GIVEN_ONLY,
     Arguments,
     Options,
-    Parser,
-    add_options,
-    add_settings,
     flag_of,
     given_options,
     print_as,
@@ -48,7 +45,7 @@ PARSER = GIVEN_ONLY | {
 }
 
 TASKS = ("bert_sum_ext", "bert_sum_abs", "transformer", "bert_for_pretraining")
-OPTIONS: Options = {
+CORPUS_OPTIONS: Options = {
     "": {
         "at most one of: case": {
             "--cased": {
@@ -104,8 +101,9 @@ OPTIONS: Options = {
         },
     },
 }
-# What `tfsum pipeline prepare` has not.
-LOCAL_OPTIONS: Options = {
+# `tfsum pipeline prepare` has not the last.
+OPTIONS = {
+    **CORPUS_OPTIONS,
     "of this machine": {
         "--set": {
             "dest": "overrides",
@@ -140,28 +138,9 @@ KEYS = (
         " window_sentences window_targets",
     ),
 )
-
-
-def add_arguments(parser: Parser) -> None:
-    add_corpus_options(parser)
-    add_options(parser, LOCAL_OPTIONS)
-
-
-def add_corpus_options(parser: Parser) -> None:
-    """Adds the options that say what becomes of a corpus, as a recipe says it.
-
-    Args:
-        parser: Parser of `tfsum prepare` or `tfsum pipeline prepare`.
-
-    Example:
-        >>> parser = Parser(prog="tfsum")
-        >>> add_corpus_options(parser)
-        >>> parser.parse_args(["news.jsonl", "--labels", "soft"]).labels
-        'soft'
-    """
-    for title, kind, section, keys in KEYS:
-        add_settings(parser, section_class(kind, section), keys.split(), title)
-    add_options(parser, OPTIONS)
+CLASSES = [
+    (section_class(kind, section), keys.split(), title) for title, kind, section, keys in KEYS
+]
 
 
 def run(arguments: Arguments, prepare: Callable[..., dict[str, int]] | None = None) -> int:

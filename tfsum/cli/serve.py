@@ -5,7 +5,7 @@ import os
 import pathlib
 import sys
 
-from tfsum.cli.options import Arguments, Options, Parser, add_options, add_settings, read_settings
+from tfsum.cli.options import Arguments, Options, read_settings
 from tfsum.errors import Error, needs_extra
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.settings import OTHERS, ServerSettings
@@ -19,6 +19,7 @@ EXAMPLES = """examples:
 """
 
 
+CLASSES = [(ServerSettings, None, "")]
 OPTIONS: Options = {
     "": {
         "folder": {
@@ -38,11 +39,6 @@ OPTIONS: Options = {
         },
     },
 }
-
-
-def add_arguments(parser: Parser) -> None:
-    add_settings(parser, ServerSettings)
-    add_options(parser, OPTIONS)
 
 
 def run(arguments: Arguments) -> int:

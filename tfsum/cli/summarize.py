@@ -17,9 +17,6 @@ from tfsum.cli.options import (
     COMPUTE,
     Arguments,
     Options,
-    Parser,
-    add_options,
-    add_settings,
     flag_of,
     read_settings,
 )
@@ -43,6 +40,7 @@ EXAMPLES = """examples:
 """
 
 
+CLASSES = [(SummaryRequest, None, "")]
 OPTIONS: Options = {
     "": {
         "files": {
@@ -111,16 +109,6 @@ class Extractive(Protocol):
     def answer(self, texts: Sequence[str], request: SummaryRequest) -> list[SummaryAnswer]: ...
 
     def keywords(self, texts: Sequence[str], number: int) -> list[list[Keyword]]: ...
-
-
-def add_arguments(parser: Parser) -> None:
-    """Adds what can be asked, and the options of the verb.
-
-    Args:
-        parser: Parser of the verb.
-    """
-    add_settings(parser, SummaryRequest)
-    add_options(parser, OPTIONS)
 
 
 def run(arguments: Arguments) -> int:
