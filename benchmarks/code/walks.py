@@ -44,7 +44,7 @@ def trace_into(walk: Walk) -> Callable:
         # Functions that AutoGraph has rewritten keep the globals of the module that they are of.
         file = frame.f_globals.get("__file__") or ""
         is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # and no module or class body
-        if not is_function or not file.startswith(f"{PACKAGE}/"):
+        if not is_function or not file.startswith(f"{PACKAGE}/") or is_import(frame):
             return None
 
         name = file.removeprefix(f"{PACKAGE}/")
@@ -56,6 +56,15 @@ def trace_into(walk: Walk) -> Callable:
         return trace_line(frame, event, argument)
 
     return trace_call
+
+
+def is_import(frame: FrameType | None) -> bool:
+    """Whether an import executes a frame, as it does a dataclass or a table that a module makes."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextlib.contextmanager

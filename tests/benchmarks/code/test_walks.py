@@ -1,5 +1,6 @@
 """What a walk counts."""
 
+import importlib
 import threading
 
 import pytest
@@ -34,6 +35,16 @@ def test_lines_of_functions_are_counted_in_threads_too(tmp_path, monkeypatch):
     assert {file: {line for _, line in lines} for file, lines in walk.items()} == {
         "text/words.py": {8, 9}
     }
+
+
+def test_what_an_import_executes_is_not_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(walks, "PACKAGE", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "a_module_of_a_walk.py").write_text("def f():\n    return 1\n\n\nVALUE = f()\n")
+    with walks.traced() as walk:
+        module = importlib.import_module("a_module_of_a_walk")
+        assert walk == {} and module.f() == 1
+    assert list(walk) == ["a_module_of_a_walk.py"]
 
 
 def test_returns_to_a_room():
