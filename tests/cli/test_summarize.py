@@ -294,7 +294,7 @@ def test_an_answer_that_is_older_than_its_text_is_written_again(asked, tmp_path,
     os.utime(tmp_path / "in" / "a", ns=(2**62, 2**62))
     assert main(command) == 0
     assert "Another text came." in (tmp_path / "out" / "a.txt").read_text()
-    assert f"tfsum: 1 answer was in {tmp_path / 'out'}/ already" in capsys.readouterr().err
+    assert f"tfsum: 1 answer(s) in {tmp_path / 'out'}/ already" in capsys.readouterr().err
 
 
 def test_answers_go_into_a_file(asked, tmp_path, monkeypatch, capsys):

@@ -210,9 +210,9 @@ def devices() -> Iterator[Finding]:
         cure = "pip install 'tensorflow[and-cuda]>=2.21,<2.22'"
         yield Finding("tensorflow", "GPU", found, "optional", cure)
 
-    built = "with CUDA" if tf.test.is_built_with_cuda() else "without CUDA"
     names = ", ".join(device.device_type for device in tf.config.list_physical_devices())
-    yield Finding("tensorflow", "devices", f"{names}; built {built}")
+    built = f"built with CUDA: {tf.test.is_built_with_cuda()}"
+    yield Finding("tensorflow", "devices", f"{names}; {built}")
 
 
 def precision() -> Iterator[Finding]:

@@ -116,5 +116,6 @@ def run(arguments: Arguments) -> int:
     read_settings(SummaryRequest, arguments, ["sentences"])
     search = take_search(options)  # out of the options
     report = tfsum.evaluate(model, corpus, **options, **search)
-    print(report.to_json() if form == "json" else report.to_text())
+    forms = {"json": report.to_json, "text": report.to_text}
+    print(forms[form]())
     return 0

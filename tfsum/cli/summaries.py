@@ -97,15 +97,15 @@ def answer_sources(
             else:
                 print(answer, file=collected if collects else sys.stdout)
 
-    title = sources[0].name if len(sources) == 1 else "Summaries"
-    page = _in_page(collected.getvalue(), title, form)
-    if collects and arguments.output is not None:
-        write_atomically(arguments.output, page)
-    elif collects:
-        sys.stdout.write(page)
+    if collects:
+        title = sources[0].name if len(sources) == 1 else "Summaries"
+        page = _in_page(collected.getvalue(), title, form)
+        if arguments.output is None:
+            print(page, end="")
+        else:
+            write_atomically(arguments.output, page)
     if files and files.existing:
-        were = "answer was" if files.existing == 1 else "answers were"
-        print(f"tfsum: {files.existing} {were} in {arguments.output} already", file=sys.stderr)
+        print(f"tfsum: {files.existing} answer(s) in {arguments.output} already", file=sys.stderr)
     if failures:
         print(f"tfsum: {len(failures)} could not be summarized:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)

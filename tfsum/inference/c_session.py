@@ -299,6 +299,7 @@ def _tensor(value: ArrayLike, number: int) -> int:
     size = STRING_SIZE if number == STRING else array.itemsize
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     tensor = tf.TF_AllocateTensor(number, shape, array.ndim, size * array.size)
+
     if number == STRING:
         for place, text in zip(_places_of_strings(tensor), array.flat):
             tf.TF_StringInit(place)
@@ -313,6 +314,7 @@ def _array(tensor: int) -> np.ndarray:
     """A copy of the values of a `TF_Tensor`."""
     number = tf.TF_TensorType(tensor)
     array: np.ndarray = np.empty(_shape(tensor), TYPES[number])
+
     if number == STRING:
         for i, place in enumerate(_places_of_strings(tensor)):
             array.flat[i] = ctypes.string_at(

@@ -174,11 +174,13 @@ class EagerModel:
                 f"{folder}: needs TF Text's operations; pip install tensorflow-text, or export with"
                 ' ops="core"'
             )
+
         try:
             self._model = tf.saved_model.load(str(folder))
         except (tf.errors.OpError, *UNREADABLE) as error:
             reason = str(error).partition("\n")[0]
             raise ExportError(f"{folder}: cannot be loaded ({reason}); {BROKEN}") from error
+
         self._folder = folder
         self.signatures = {
             name: frozenset(function.structured_input_signature[1])
