@@ -38,7 +38,7 @@ _LAZY = {
     "Summary": "tfsum.request",
     "Keyword": "tfsum.request",
     "Generator": "tfsum.generation.generator",
-    "Generated": "tfsum.generation.generated",
+    "Generated": "tfsum.generation.generator",
     "Classifier": "tfsum.tasks.bert_classifier.classifier",
     "Classified": "tfsum.tasks.bert_classifier.classified",
     "fill_mask": "tfsum.tasks.bert_pretraining.fill_mask",

@@ -8,7 +8,6 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
-from tfsum.generation.attention import Attention
 from tfsum.generation.explain import (
     WrittenExplanation,
     by_words,
@@ -16,7 +15,7 @@ from tfsum.generation.explain import (
     words,
     written_report,
 )
-from tfsum.generation.generator import CrossAttention, Generated
+from tfsum.generation.generator import Attention, CrossAttention, Generated
 from tfsum.text.escape import JOIN_MARK, PIECES, SPACE_MARK
 
 PLAIN = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "cat", "##s", "sat"]

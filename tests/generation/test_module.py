@@ -11,7 +11,7 @@ tf = pytest.importorskip("tensorflow")
 from tfsum.decoding import Greedy, Sampling, named_strategy
 from tfsum.errors import Error, ExportError
 from tfsum.export.saved_model import read_settings
-from tfsum.generation import module as abstractive
+from tfsum.generation.sources import RowSource
 from tfsum.models import Transformer
 from tfsum.tasks.transformer.export import TEXT_SETTINGS, build
 from tfsum.text.detokenizer import Detokenizer
@@ -118,7 +118,7 @@ def test_the_same_alone_in_a_batch_and_in_any_order(writer):
 
 @pytest.mark.slow
 def test_sources_go_through_the_model_in_groups(beam_writer, monkeypatch):
-    monkeypatch.setattr(abstractive, "SOURCES_AT_ONCE", 2)
+    monkeypatch.setattr(RowSource, "at_once", 2)
     texts = [SENTENCE, "I", "", "the bridge " * 12, "was"]
     made = module(beam_writer, "text")
     found = made.serve(tf.constant(texts))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 
 from tfsum.errors import Error
-from tfsum.generation.generated import Generated
+from tfsum.generation.generator import Generated
 from tfsum.request import SummaryAnswer, sentence_of
 from tfsum.tasks.bert_classifier.classified import Classified
 

@@ -18,7 +18,7 @@ from tfsum.atomic_files import write_atomically
 from tfsum.cli.answer_files import AnswerFiles
 from tfsum.cli.options import Arguments, json_line, printable
 from tfsum.errors import DataError, Error
-from tfsum.generation.generated import Generated
+from tfsum.generation.generator import Generated
 from tfsum.inference.texts import batches
 from tfsum.inputs.sources import Document, Source, read_source
 from tfsum.request import Keyword, SummaryAnswer, sentence_of

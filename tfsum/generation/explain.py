@@ -5,8 +5,7 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from tfsum.generation.attention import Attention
-from tfsum.generation.generator import Generated, Generator
+from tfsum.generation.generator import Attention, Generated, Generator
 from tfsum.html_page import escape, facts, page
 from tfsum.request import SummaryRequest, sentence_of
 from tfsum.text.detokenizer import Detokenizer
@@ -67,7 +66,6 @@ def explain_written(text: str, generator: Generator) -> WrittenExplanation:
     read, owner_read = words(attended.source_ids, attended.source_vocabulary)
     written, owner_written = words(attended.ids, attended.vocabulary)
     weights = by_words(attended.attention, owner_written, owner_read)
-
     return WrittenExplanation(
         text,
         answer,
@@ -100,13 +98,8 @@ def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
     rows = tf.RaggedTensor.from_row_starts(
         tf.constant(ids, tf.int32), tf.constant(begins, tf.int64)
     )
-    texts = (
-        [text.decode().strip() for text in Detokenizer(vocabulary).detokenize(rows).numpy()]
-        if ids
-        else []
-    )
-    named = [text or pieces[begin] for text, begin in zip(texts, begins)]
-
+    texts = Detokenizer(vocabulary).detokenize(rows).numpy()
+    named = [text.decode().strip() or pieces[begin] for text, begin in zip(texts, begins)]
     return named, (np.searchsorted(begins, np.arange(len(ids)), side="right") - 1).tolist()
 
 
@@ -161,8 +154,10 @@ def written_report(explanation: WrittenExplanation, title: str) -> str:
         "log-probability": f"{answer.log_probability:.3f}",
         "coverage": f"{answer.coverage:.1%} of the text was read",
     }
-    pairs = zip(attention.queries, attention.select(layer=0, head=0))
-    details = "\n".join(_word(word, weights, attention.keys) for word, weights in pairs)
+    details = "\n".join(
+        _word(word, weights, attention.keys)
+        for word, weights in zip(attention.queries, attention.select(layer=0, head=0))
+    )
     body = (
         '<h2>Answer</h2>\n<div class="text"'
         f' dir="auto">{escape(answer.summary)}</div>\n<h2>Text</h2>\n<div class="text"'
@@ -176,8 +171,10 @@ def written_report(explanation: WrittenExplanation, title: str) -> str:
 
 def _word(word: str, weights: np.ndarray, read: list[str]) -> str:
     """A word of the answer: its strongest keys, and when opened the whole text."""
-    best = np.argsort(-weights, kind="stable")[:STRONGEST]
-    strongest = ", ".join(f"<bdi>{escape(read[i])}</bdi> {weights[i]:.2f}" for i in best)
+    strongest = ", ".join(
+        f"<bdi>{escape(read[i])}</bdi> {weights[i]:.2f}"
+        for i in np.argsort(-weights, kind="stable")[:STRONGEST]
+    )
     shades = [
         (
             f'<span class="sentence" style="--shade:{weight:.2f}"'

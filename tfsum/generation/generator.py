@@ -1,16 +1,78 @@
-"""An exported abstractive model in Python: texts in, `Generated` objects out."""
+"""An exported abstractive model in Python: texts in, answers and their attention out."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import overload
 
 import numpy as np
 
-from tfsum.errors import ExportError
-from tfsum.generation.generated import Generated, generated_of
+from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.saved_model import read_vocabularies
-from tfsum.inference.texts import check_texts
+from tfsum.inference.texts import KNOWN_ENOUGH, check_texts
+from tfsum.request import AnswerWarning, warnings_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Generated:
+    """The answer to one text.
+
+    Attributes:
+        summary: The generated text: a summary, a translation, whatever the model was trained to
+            generate.
+        log_probability: Log-probability of the answer; closer to 0 is more certain.
+        coverage: Share of the text's non-space bytes that the model read.
+        ended: False if the answer was cut at the maximum length.
+        warnings: Warnings about this answer; see `tfsum.request.sentence_of`.
+
+    Example:
+        >>> print(Generated("It rained.", -0.5, 1.0, True, []))
+        It rained.
+    """
+
+    summary: str
+    log_probability: float
+    coverage: float
+    ended: bool
+    warnings: list[AnswerWarning]
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+def generated_of(text: str, outputs: Mapping) -> Generated:
+    """The answer to a text from the outputs of its row.
+
+    Args:
+        text: The text.
+        outputs: Name of an output of the signature -> its value for this text.
+
+    Example:
+        >>> outputs = {
+        ...     "summary": b"Il pleut.",
+        ...     "log_probability": -0.5,
+        ...     "coverage": 1.0,
+        ...     "known": 1.0,
+        ...     "ended": True,
+        ... }
+        >>> generated_of("It rains.", outputs).summary
+        'Il pleut.'
+    """
+    coverage, known = float(outputs["coverage"]), float(outputs["known"])
+    return Generated(
+        outputs["summary"].decode("utf-8"),
+        float(outputs["log_probability"]),
+        coverage,
+        bool(outputs["ended"]),
+        warnings_of(
+            {
+                "empty": (not text.strip(), {}),
+                "language": (known < KNOWN_ENOUGH, {"known": known}),
+                "long_text": (coverage < 1, {"coverage": coverage}),
+                "unended": (not outputs["ended"], {}),
+            }
+        ),
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +100,49 @@ class CrossAttention:
     ids: list[int]
     vocabulary: list[str]
     attention: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Attention:
+    """The weights of all layers and heads of one kind of attention.
+
+    Attributes:
+        kind: Name of the attention, such as "cross-attention".
+        weights: float32 array (L, H, Tq, Tk); the weights of a query over the keys sum to 1.
+        queries: Query tokens, Tq of them.
+        keys: Key tokens, Tk of them.
+
+    Example:
+        >>> attention = Attention("self-attention", np.ones((1, 2, 1, 1)), ["a"], ["a"])
+        >>> attention.select(layer=0).shape, attention.select(layer=0, head=1).tolist()
+        ((2, 1, 1), [[1.0]])
+    """
+
+    kind: str
+    weights: np.ndarray
+    queries: list[str]
+    keys: list[str]
+
+    def select(self, layer: int, head: int | None = None) -> np.ndarray:
+        """Selects the weights of a layer (H, Tq, Tk) or of one of its heads (Tq, Tk).
+
+        Args:
+            layer: Index of the layer, from 0.
+            head: Index of the head, from 0; None selects all heads.
+
+        Returns:
+            The weights.
+
+        Raises:
+            Error: There is no such layer or head.
+        """
+        for name, number, count in zip(("layer", "head"), (layer, head), self.weights.shape):
+            if number is not None and not 0 <= number < count:
+                raise Error(
+                    f"{self.kind}: {name} is {number}; expected a whole number from 0 to"
+                    f" {count - 1}"
+                )
+        return self.weights[layer if head is None else (layer, head)]
 
 
 class Generator(ExportedModel):
@@ -77,14 +182,8 @@ class Generator(ExportedModel):
         """Returns the cross-attention of the answer to a text.
 
         Raises:
-            Error: `text` is not a str.
-            ExportError: Model was exported without the signature `attend`.
+            Error: `text` is not a str, or the model was exported without the signature `attend`.
         """
-        if "attend" not in self._model.signatures:
-            raise ExportError(
-                f"{self.path}: has no signature 'attend'; export the model again by this tfsum"
-            )
-
         (answer,) = self._ask("attend", {"text": check_texts([text])})
         source_ids, ids, attention = (answer[name] for name in ("source_ids", "ids", "attention"))
         written, read = np.count_nonzero(ids), np.count_nonzero(source_ids)

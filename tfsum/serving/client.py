@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
 from tfsum.errors import Error, install_extra
-from tfsum.generation.generated import Generated, generated_of
+from tfsum.generation.generator import Generated, generated_of
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inference.texts import check_texts, filled
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 import tfsum
-from tfsum.generation.generated import Generated
+from tfsum.generation.generator import Generated
 from tfsum.request import AnswerRecord
 from tfsum.serving.json_tensor import FLOATS, INTEGERS
 from tfsum.serving.model_versions import STATES

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tfsum.errors import Error
-from tfsum.generation.generated import generated_of
+from tfsum.generation.generator import generated_of
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inference.texts import as_bytes, filled
 from tfsum.request import SummaryRequest, Value

@@ -6,7 +6,7 @@ Every `plot_` function returns a matplotlib figure, and neither shows nor writes
 from tfsum.loading import lazy_names
 
 _LAZY = {  # public name -> its module; the first use loads TensorFlow or matplotlib
-    "Attention": "tfsum.generation.attention",
+    "Attention": "tfsum.generation.generator",
     "bert_attention": "tfsum.visualization.attention",
     "transformer_attention": "tfsum.visualization.attention",
     "plot_attention": "tfsum.visualization.attention_figures",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfsum.errors import Error
-from tfsum.generation.attention import Attention
+from tfsum.generation.generator import Attention
 from tfsum.models import Bert, Transformer
 from tfsum.text.word_piece import WordPiece
 

@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from tfsum.generation.attention import Attention
+from tfsum.generation.generator import Attention
 from tfsum.visualization.style import (
     AMOUNT_MAP,
     COLORS,
