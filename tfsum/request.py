@@ -303,18 +303,22 @@ SENTENCES = {
 }
 
 
-def warning_of(code: str, **shares: float) -> AnswerWarning:
-    """A warning; shares are rounded to four digits.
+def warnings_of(found: Mapping[str, tuple[bool, Mapping[str, float]]]) -> list[AnswerWarning]:
+    """The warnings of an answer; shares are rounded to four digits.
 
     Args:
-        code: Code of the warning, of `SENTENCES`.
-        **shares: Shares from 0 to 1 that its sentence names.
+        found: Code of a warning, of `SENTENCES` -> whether it is so, and the shares from 0 to 1
+            that its sentence names.
 
     Example:
-        >>> warning_of("language", known=1 / 3)
-        {'code': 'language', 'known': 0.3333}
+        >>> warnings_of({"empty": (False, {}), "language": (True, {"known": 1 / 3})})
+        [{'code': 'language', 'known': 0.3333}]
     """
-    return {"code": code, **{name: round(float(share), 4) for name, share in shares.items()}}
+    return [
+        {"code": code, **{name: round(float(share), 4) for name, share in shares.items()}}
+        for code, (is_so, shares) in found.items()
+        if is_so
+    ]
 
 
 def sentence_of(warning: AnswerWarning, language: str = "en") -> str:

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tfsum.request import AnswerWarning, warning_of
+from tfsum.request import AnswerWarning, warnings_of
 
 # share of whole words; half of a summary's `KNOWN_ENOUGH`: labelled texts are short, full of names
 KNOWN_AT_ALL = 0.3
@@ -57,11 +57,11 @@ def classified_of(given: dict, written: bool) -> Classified:
     probabilities = dict(zip(names, given["probability"].tolist()))
     label, coverage = given["label"].decode("utf-8"), float(given["coverage"])
     known = float(given["known"])
-    warnings = []
-    if not written:
-        warnings.append(warning_of("empty"))
-    if known < KNOWN_AT_ALL:
-        warnings.append(warning_of("language", known=known))
-    if coverage < 1:
-        warnings.append(warning_of("long_text", coverage=coverage))
+    warnings = warnings_of(
+        {
+            "empty": (not written, {}),
+            "language": (known < KNOWN_AT_ALL, {"known": known}),
+            "long_text": (coverage < 1, {"coverage": coverage}),
+        }
+    )
     return Classified(label, probabilities[label], probabilities, coverage, warnings)

@@ -19,11 +19,13 @@ from tfsum.request import (
     SummaryAnswer,
     SummaryRequest,
     Value,
-    warning_of,
+    warnings_of,
 )
 from tfsum.text.newlines import one_line, rewrite_newlines
 
 LARGEST = (1 << 31) - 1
+LIMITS = ("words", "characters", "share", "min_score")
+"""Limits within which a summary has as many sentences as have room."""
 FEW = 0.45  # of the share of frequent words that the training corpus has
 WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
 
@@ -111,7 +113,6 @@ class Question:
         if request.together:
             whole = (text.replace(DOCUMENT_SEPARATOR, " ") for text in self._given)
             self._texts = [DOCUMENT_SEPARATOR.join(whole)]
-
         self.encoded = [as_bytes(text) for text in self._texts]
         self._newlines: list[str] | None = None
         exported = self._defaults.newline
@@ -149,7 +150,7 @@ class Question:
         """The inputs of the signature `extract`, of those that the model knows."""
         request, defaults = self._request, self._defaults
         given = {name: getattr(request, name) for name in INPUTS}
-        if given["sentences"] is None and not self._has_limit():
+        if given["sentences"] is None and all(given[name] is None for name in LIMITS):
             given["sentences"] = defaults.sentences
         if given["sentences"] == "auto":
             if defaults.automatic is None:
@@ -174,12 +175,6 @@ class Question:
             # as good as no limit, and int32
             inputs[entry.name] = min(value, LARGEST) if type(value) is int else value
         return inputs
-
-    def _has_limit(self) -> bool:
-        """Whether there is a limit, within which there are as many sentences as have room."""
-        request = self._request
-        limits = (request.words, request.characters, request.share, request.min_score)
-        return any(limit is not None for limit in limits)
 
     def _answer(self, number: int, row: Row) -> SummaryAnswer:
         """The answer to a text from the outputs of its row."""
@@ -242,26 +237,26 @@ def with_documents(answer: SummaryAnswer, texts: Sequence[str]) -> SummaryAnswer
     sentences = [answer.sentences[i] for i in kept]
     places = [answer.offsets[i] for i in kept]
     documents = [bisect.bisect_right(begins, start) - 1 for start, _ in places]
-    offsets = [(start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, places)]
     return dataclasses.replace(
         answer,
         summary=_in_a_row(sentences, answer.newline),
         sentences=sentences,
         scores=[answer.scores[i] for i in kept],
         documents=documents,
-        offsets=offsets,
+        offsets=[
+            (start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, places)
+        ],
     )
 
 
 def _places(text: str, row: Row) -> list[tuple[int, int]]:
     """The offsets of a row in characters; those of the graph are bytes."""
     data, count = as_bytes(text), int(row["count"])
-
-    def characters(offset: int) -> int:
-        return len(data[:offset].decode("utf-8"))
-
-    ends = zip(row["start"][:count].tolist(), row["end"][:count].tolist())
-    return [(characters(start), characters(end)) for start, end in ends]
+    starts, ends = (
+        [len(data[:offset].decode("utf-8")) for offset in row[name][:count].tolist()]
+        for name in ("start", "end")
+    )
+    return list(zip(starts, ends))
 
 
 def _in_a_row(sentences: Sequence[str], newline: str) -> str:
@@ -275,16 +270,15 @@ def _warnings(text: str, row: Row, expected: float) -> list[AnswerWarning]:
     """What the reader of an answer should know; `expected` is the share of frequent words in the
     training corpus."""
     coverage, known = float(row["coverage"]), float(row["known"])
-    frequent = float(row.get("frequent", 1.0))
-    warnings = []
-    if not row["count"]:
-        warnings.append(warning_of("none" if text.strip() else "empty"))
-    if frequent < FEW * expected and len(text.split()) >= WORDS_TO_JUDGE:
-        warnings.append(warning_of("words", frequent=frequent, expected=expected))
-    elif known < KNOWN_ENOUGH:
-        warnings.append(warning_of("language", known=known))
-    if row.get("unpunctuated", False):
-        warnings.append(warning_of("unpunctuated"))
-    if coverage < 1:
-        warnings.append(warning_of("long_sentences", coverage=coverage))
-    return warnings
+    frequent, words = float(row.get("frequent", 1.0)), text.split()
+    is_foreign = frequent < FEW * expected and len(words) >= WORDS_TO_JUDGE
+    return warnings_of(
+        {
+            "empty": (not row["count"] and not words, {}),
+            "none": (not row["count"] and bool(words), {}),
+            "words": (is_foreign, {"frequent": frequent, "expected": expected}),
+            "language": (not is_foreign and known < KNOWN_ENOUGH, {"known": known}),
+            "unpunctuated": (bool(row.get("unpunctuated", False)), {}),
+            "long_sentences": (coverage < 1, {"coverage": coverage}),
+        }
+    )

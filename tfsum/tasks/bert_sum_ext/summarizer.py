@@ -84,11 +84,12 @@ class Summarizer(ExportedModel):
         """
         inputs = self._model.signatures.get("extract")
         question = Question(texts, request, defaults_of(self.description), inputs)
-        outputs = {
-            name: self._ask(name, {"text": question.encoded}, **inputs)
-            for name, inputs in question.calls.items()
-        }
-        return question.answers(outputs)
+        return question.answers(
+            {
+                name: self._ask(name, {"text": question.encoded}, **inputs)
+                for name, inputs in question.calls.items()
+            }
+        )
 
     def together(
         self,
@@ -111,8 +112,7 @@ class Summarizer(ExportedModel):
             Error: As in the call.
         """
         options["together"] = True
-        request = SummaryRequest(sentences=sentences, **options)
-        return self.answer(texts, request)[0]
+        return self.answer(texts, SummaryRequest(sentences=sentences, **options))[0]
 
     def keywords(self, texts: Sequence[str], number: int = 8) -> list[list[Keyword]]:
         """The words and phrases that carry texts.
@@ -130,7 +130,7 @@ class Summarizer(ExportedModel):
         texts = check_texts(texts)
         SummaryRequest(keywords=number)
         rows = self._ask("keywords", {"text": texts}, max_keywords=number)
-        return [keywords_of(text, row) for text, row in zip(texts, rows)]
+        return list(map(keywords_of, texts, rows))
 
     @overload
     def score(self, texts: str, newline: Newline | None = None) -> SummaryAnswer: ...  # type: ignore[overload-overlap]
