@@ -20,6 +20,7 @@ import tfsum
 from tfsum.data import readers
 from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.export import golden, saved_model, stored_weights
+from tfsum.export.model_card import Card
 from tfsum.formats import assign_weights, open_folder, weight_names
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts
@@ -33,8 +34,6 @@ from tfsum.training import run, settings
 from tfsum.training.optimizer import Adam, WarmUp
 
 HERE = pathlib.Path(__file__).parent
-# for the model card
-WHAT, ANSWERS = "A keyword tagger for TensorFlow", "words with their probabilities"
 KIND = "keyword_tagging"  # of recipes and of exports
 # of an export that takes `text` alone
 requests, signatures, warmup = golden.requests, golden.signatures, golden.warmup
@@ -237,7 +236,7 @@ def export_model(folder, destination, ops="core"):
     assign_weights.assign_head(model.classifier, HEAD, stored)
     module = TextTagger(model, WordPiece.from_file(source / "vocab.txt", ops=ops))
     exported = {"kind": KIND, "ops": ops, "storage": "float32", "text": settings["text"]}
-    return saved_model.write_export(module, PARTS, PARTS, source, destination, settings, exported)
+    return saved_model.write_export(module, PARTS, card, source, destination, settings, exported)
 
 
 # answers in JSON's types: `tfsum.verify` compares them with those of the day of export
@@ -247,8 +246,8 @@ def ask(model, requests):
     return [{"probability": row[:count].tolist(), "cut": int(cut)} for row, count, cut in rows]
 
 
-def table(description, weights):
-    return f"| stored as | {description['storage']}; {weights:,} numbers |"
+def card(description):  # the task's part of the model card, with no row of its own in the table
+    return Card("A keyword tagger for TensorFlow", "words with their probabilities", {})
 
 
 class Tagger(ExportedModel):  # texts in, the (word, probability) pairs of each out

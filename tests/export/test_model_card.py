@@ -6,7 +6,7 @@ import pytest
 
 from tfsum.export import model_card
 from tfsum.inference.saved_model import shipped_model
-from tfsum.tasks.bert_sum_ext import card
+from tfsum.tasks.bert_sum_ext.export import card
 
 SCORES = {
     "step": 1200,

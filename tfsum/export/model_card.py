@@ -2,7 +2,8 @@
 
 import math
 import pathlib
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from tfsum.atomic_files import write_atomically
 
@@ -29,23 +30,26 @@ CARD = """# {name}
 NOT_STATED = "Not stated in the model folder."
 
 
-class Card(Protocol):
-    """A task's part of a model card."""
+class Card(NamedTuple):
+    """A task's part of a model card.
 
-    WHAT: str
-    ANSWERS: str
+    Attributes:
+        what: What the model is.
+        answers: What it returns.
+        rows: Rows of the card's table, by their names.
+    """
 
-    def table(self, description: dict, weights: int) -> str:
-        """Returns the rows of the card's table.
+    what: str
+    answers: str
+    rows: dict[str, object]
 
-        Args:
-            description: Content of assets.extra/tfsum.json.
-            weights: Number of stored weights.
-        """
+
+CardOf = Callable[[dict], Card]
+"""A task's part of the card of a description, the content of assets.extra/tfsum.json."""
 
 
 def write_card(
-    destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Card
+    destination: pathlib.Path, description: dict, source: pathlib.Path, card_of: CardOf
 ) -> None:
     """Writes the card of an export, unless it exists.
 
@@ -55,13 +59,13 @@ def write_card(
         destination: Version folder; the card is written beside it.
         description: Content of assets.extra/tfsum.json.
         source: Model folder.
-        task_card: Part of the model's task.
+        card_of: Function of the model's task.
 
     Example:
         >>> import tempfile
         >>> from tfsum.inference.saved_model import read_description
         >>> from tfsum.inference.saved_model import shipped_model
-        >>> from tfsum.tasks.bert_sum_ext import card
+        >>> from tfsum.tasks.bert_sum_ext.export import card
         >>> description = read_description(shipped_model())
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder)
@@ -73,17 +77,17 @@ def write_card(
     if not card.exists():
         name = destination.parent.name
         write_atomically(
-            card, own.read_bytes() if own.is_file() else text(name, description, task_card)
+            card, own.read_bytes() if own.is_file() else text(name, description, card_of)
         )
 
 
-def text(name: str, description: dict, task_card: Card) -> str:
+def text(name: str, description: dict, card_of: CardOf) -> str:
     """Renders the card of a description.
 
     Args:
         name: Name of the model.
         description: Content of assets.extra/tfsum.json.
-        task_card: Part of the model's task.
+        card_of: Function of the model's task.
 
     Returns:
         Markdown.
@@ -91,18 +95,24 @@ def text(name: str, description: dict, task_card: Card) -> str:
     Example:
         >>> from tfsum.inference.saved_model import read_description
         >>> from tfsum.inference.saved_model import shipped_model
-        >>> from tfsum.tasks.bert_sum_ext import card
+        >>> from tfsum.tasks.bert_sum_ext.export import card
         >>> description = read_description(shipped_model())
         >>> text("news", description, card).splitlines()[0]
         '# news'
     """
     weights = sum(math.prod(shape) for _, shape in description["weights"].values())
+    what, answers, own = card_of(description)
+    rows = {
+        **own,
+        "stored as": f"{description['storage']}; {weights:,} numbers",
+        "text ops": description["ops"],
+    }
     return CARD.format(
         name=name,
         tfsum=description["tfsum"],
-        what=task_card.WHAT,
-        out=task_card.ANSWERS,
-        table=task_card.table(description, weights),
+        what=what,
+        out=answers,
+        table="\n".join(f"| {row} | {value} |" for row, value in rows.items()),
         data=_stated(description.get("data") or _files(description)),
         scores=_stated(description.get("scores") or _validated(description)),
         licence=_stated(description.get("licence")),

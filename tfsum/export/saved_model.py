@@ -15,13 +15,14 @@ from tfsum.atomic_files import new_path
 from tfsum.errors import ExportError
 from tfsum.export import golden
 from tfsum.export.compact_graph import compact_graph
-from tfsum.export.model_card import Card, write_card
+from tfsum.export.model_card import CardOf, write_card
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.formats.config_json import read_json
 from tfsum.formats.text_settings import piece_file, read_pieces, read_text_settings
 from tfsum.inference.exported_model import EagerModel
 from tfsum.inference.saved_model import numbered
 from tfsum.tensorflow_messages import message
+from tfsum.text.word_piece import WordPiece
 
 FORMAT_VERSION = 1
 VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second if the target has its own
@@ -39,7 +40,7 @@ class ExportedModule(Protocol):
 def write_export(
     module: ExportedModule,
     golden_part: golden.Golden,
-    card: Card,
+    card: CardOf,
     source: pathlib.Path,
     destination: pathlib.Path,
     settings: dict,
@@ -50,7 +51,7 @@ def write_export(
     Args:
         module: Graph to be exported.
         golden_part: Requests of the task that verify and warm up the export.
-        card: Part of the task in the model card.
+        card: Function that makes the task's part of the model card.
         source: Model folder, whose vocabularies are copied.
         destination: Folder to write, `.../NAME/VERSION`.
         settings: Result of `read_settings`.
@@ -167,6 +168,70 @@ def read_settings(source: pathlib.Path) -> dict:
     path = source / "tfsum.json"
     settings = read_json(path) if path.exists() else {}
     return {**settings, "text": {**read_text_settings(source), **(settings.get("text") or {})}}
+
+
+def read_word_piece(source: pathlib.Path, text: dict, ops: str, rows: int) -> WordPiece:
+    """Reads the tokenizer of a model folder.
+
+    Args:
+        source: The model folder.
+        text: Text settings.
+        ops: Operations of the tokenizer, "core" or "text".
+        rows: Rows of the model's embedding table.
+
+    Raises:
+        ExportError: The vocabulary has more pieces than the table has rows.
+    """
+    file = source / "vocab.txt"
+    case = {name: text[name] for name in ("lowercase", "strip_accents")}
+    word_piece = WordPiece.from_file(file, ops=ops, **case)
+    if len(word_piece.vocabulary) > rows:
+        check_rows(file, len(word_piece.vocabulary), rows)
+    return word_piece
+
+
+def check_rows(path: pathlib.Path, pieces: int, rows: int) -> None:
+    """Checks that a vocabulary has as many pieces as an embedding table has rows.
+
+    Args:
+        path: File of the vocabulary.
+        pieces: Number of its pieces.
+        rows: Number of rows of the model's table.
+
+    Raises:
+        ExportError: The numbers differ.
+
+    Example:
+        >>> check_rows(pathlib.Path("vocab.txt"), 8, 8)
+    """
+    if pieces != rows:
+        raise ExportError(
+            f"{path}: {pieces} word pieces, and the model has {rows} rows for them; take the"
+            " vocabulary that it was trained with"
+        )
+
+
+def window_of(source: pathlib.Path, text: dict, longest: int) -> int:
+    """The tokens of a window: those of training, or the most that the model reads.
+
+    Args:
+        source: The model folder, which the message names.
+        text: Text settings.
+        longest: Tokens that the model reads.
+
+    Raises:
+        ExportError: The model does not read as many.
+
+    Example:
+        >>> window_of(pathlib.Path("best"), {"window_length": 128}, 512)
+        128
+    """
+    window = int(text.get("window_length") or longest)
+    if window > longest:
+        raise ExportError(
+            f"{source}/tfsum.json: window_length is {window}; the model reads {longest}"
+        )
+    return window
 
 
 def _describe(module: ExportedModule, source: pathlib.Path, settings: dict, exported: dict) -> dict:

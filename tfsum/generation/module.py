@@ -15,8 +15,10 @@ from tfsum.decoding.source_names import SourceNames
 from tfsum.decoding.strategy import ids_of
 from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
+from tfsum.export.model_card import Card
 from tfsum.export.stored_weights import StoredWeights
-from tfsum.generation.sources import DocumentSource, RowSource
+from tfsum.generation import golden
+from tfsum.generation.sources import DocumentSource, RowSource, at_least
 from tfsum.inference.allowed_operations import FOLDED
 from tfsum.layers import Cache
 from tfsum.models.encoder_decoder import EncoderDecoder
@@ -24,9 +26,6 @@ from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.true_case import TrueCase
 
 ALTERNATIVES = 5  # tokens that `attend` returns for each place of an answer
-SOURCES_AT_ONCE = 64  # a cache of 64 beams of 4, 6 layers of 512 and 64 tokens is 400 MB
-# windows of 512 tokens, whose attention weights are 12 MB a head; see `bert_sum_ext.reading`
-DOCUMENTS_AT_ONCE = 8
 TABLES = (
     "embedding/embeddings",
     "source_embedding/embeddings",
@@ -95,12 +94,7 @@ class AbstractiveSummarizer(tf.Module):
 
         if max_length is None:
             max_length = model.max_length
-        shortest = max(1, strategy.min_length)
-        if isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < shortest:
-            raise ExportError(
-                f"max_length is {max_length!r}; expected a whole number of at least {shortest}"
-            )
-
+        at_least(max(1, strategy.min_length), max_length, "max_length")
         if isinstance(strategy, Sampling) and max_length * strategy.n_samples > FOLDED:
             raise ExportError(
                 f"max_length is {max_length} and n_samples {strategy.n_samples}: their product, the"
@@ -113,7 +107,6 @@ class AbstractiveSummarizer(tf.Module):
         self.source_vocabulary_size, self.start_id = model.source_vocabulary_size, model.start_id
         self.end_id, self.source_names = model.end_id, model.source_names
         self.weights = StoredWeights(model, storage, TABLES, pooler=False)
-        self._at_once = SOURCES_AT_ONCE if len(self.source_names) == 1 else DOCUMENTS_AT_ONCE
         specs = {
             name: tf.TensorSpec([None, None], tf.int32, name=name) for name in self.source_names
         }
@@ -125,9 +118,8 @@ class AbstractiveSummarizer(tf.Module):
 
     def search_settings(self) -> dict[str, Any]:
         """The search and its length, for assets.extra/tfsum.json."""
-        options = dataclasses.asdict(self.strategy)
-        options.pop("vocabulary", None)
-        search = {"strategy": type(self.strategy).__name__, **options}
+        search = {"strategy": type(self.strategy).__name__, **dataclasses.asdict(self.strategy)}
+        search.pop("vocabulary", None)
         return {"search": search, "max_length": self.max_length}
 
     def signatures(self) -> dict:
@@ -186,6 +178,7 @@ class AbstractiveSummarizer(tf.Module):
         best, alternatives = tf.math.top_k(probability, min(ALTERNATIVES, probability.shape[-1]))
         written = (ids != 0)[:, :, tf.newaxis]
         source_ids = ids_of(source)
+
         # Padding between windows goes to the end, so that the tokens of a source are its first.
         order = tf.argsort(tf.cast(source_ids == 0, tf.int32), axis=1, stable=True)
         mean = tf.gather(tf.reduce_mean(tf.stack(attention), [0, 2]), order, axis=2, batch_dims=1)
@@ -201,13 +194,10 @@ class AbstractiveSummarizer(tf.Module):
     def _generate_given(self, *ids: tf.Tensor) -> dict[str, tf.Tensor]:
         """Generates the answer to each of the sources (B, Ts), whose ids include [CLS] and [SEP];
         nothing is cut."""
-        source_ids = ids[0]
-        inside = (source_ids >= 0) & (source_ids < self.source_vocabulary_size)
-        last = self.source_vocabulary_size - 1
-        message = f"source_ids: expected ids from 0 to {last}, found"
-        with tf.control_dependencies(
-            [tf.debugging.Assert(tf.reduce_all(inside), [message, source_ids])]
-        ):
+        source_ids, size = ids[0], self.source_vocabulary_size
+        inside = tf.reduce_all((source_ids >= 0) & (source_ids < size))
+        message = f"source_ids: expected ids from 0 to {size - 1}, found"
+        with tf.control_dependencies([tf.debugging.Assert(inside, [message, source_ids])]):
             # Sources of no length are of padding.
             padded = [
                 tf.pad(part, [[0, 0], [0, tf.maximum(1 - tf.shape(part)[1], 0)]]) for part in ids
@@ -233,25 +223,46 @@ class AbstractiveSummarizer(tf.Module):
                 generated = self.strategy(self._decoded(model), group, self.max_length)
             return tuple(part[:, 0] for part in generated)
 
-        specs = ([None, self.max_length], tf.int32), ([None], tf.float32), ([None], tf.int32)
-        generated = in_groups(
-            generate, order, self._at_once, [tf.TensorSpec(*spec) for spec in specs]
+        specs = (
+            tf.TensorSpec([None, self.max_length], tf.int32),
+            tf.TensorSpec([None], tf.float32),
+            tf.TensorSpec([None], tf.int32),
         )
-        back = tf.argsort(order, stable=True)
-        ids, log_probability, length = (tf.gather(part, back) for part in generated)
 
-        return {"ids": ids, "length": length, "log_probability": log_probability}
+        generated = in_groups(generate, order, self.source.at_once, specs)
+        back = tf.argsort(order, stable=True)
+        names = ("ids", "log_probability", "length")
+        return {name: tf.gather(part, back) for name, part in zip(names, generated, strict=True)}
 
     def _decoded(self, model: EncoderDecoder) -> Any:
         """What a strategy asks: the model, or one that writes names of the source alone."""
         if self.names is None:
             return InPlace(model)
 
-        continues = np.array(
-            [piece.startswith("##") for piece in self.source.word_piece.vocabulary]
-        )
-        padding = (0, len(self.names) - len(continues))  # ids without a piece
-        return SourceNames(InPlace(model), self.names, np.pad(continues, padding))
+        pieces = self.source.word_piece.vocabulary
+        continues = np.zeros(len(self.names), bool)  # False for ids without a piece
+        continues[: len(pieces)] = [piece.startswith("##") for piece in pieces]
+        return SourceNames(InPlace(model), self.names, continues)
+
+
+def card_of(description: dict, rows: dict[str, object]) -> Card:
+    """The part of a writer's model card.
+
+    Args:
+        description: Content of assets.extra/tfsum.json.
+        rows: Rows of the table that the model's own configuration gives.
+    """
+    (_, strategy), *options = description["search"].items()
+    search = ", ".join(f"{name}={value!r}" for name, value in options)
+    return Card(
+        "An abstractive model for TensorFlow",
+        "the generated text",
+        {
+            **rows,
+            "signatures": ", ".join(golden.signatures(description)),
+            "answer": f"at most {description['max_length']} tokens, by {strategy}({search})",
+        },
+    )
 
 
 class InPlaceCache(Cache):

@@ -11,11 +11,11 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
-from tfsum.export.saved_model import read_settings, version_folder, write_export
+from tfsum.export.model_card import Card
+from tfsum.export.saved_model import read_settings, read_word_piece, version_folder, write_export
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertClassifier
-from tfsum.tasks.bert_classifier import card, golden
-from tfsum.tasks.export import read_word_piece
+from tfsum.tasks.bert_classifier import golden
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack
 from tfsum.text.rows import Rows
@@ -73,6 +73,25 @@ def export_model(
             "storage": storage,
             "text": text,
             "labels": module.label_names,
+        },
+    )
+
+
+def card(description: dict) -> Card:
+    """The part of a classifier's model card; see `tfsum.tasks.bert_sum_ext.export.card`."""
+    config = description["config"]
+    (inputs,) = golden.signatures(description).values()
+    return Card(
+        "A classifier for TensorFlow",
+        "labels with their probabilities",
+        {
+            "kind": "classifier (BertClassifier)",
+            "labels": ", ".join(description["labels"]),
+            "encoder": f"{config['num_hidden_layers']} layers, width {config['hidden_size']},"
+            f" {config['vocab_size']} word pieces",
+            "signatures": f"serving_default, of {' and '.join(inputs)}",
+            "text": f"at most {description['text']['max_length']} tokens; what is beyond is cut,"
+            " which `coverage` reports",
         },
     )
 

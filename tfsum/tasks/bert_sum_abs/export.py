@@ -7,18 +7,24 @@ import numpy as np
 
 from tfsum.decoding import BeamSearch, Strategy
 from tfsum.errors import ExportError
-from tfsum.export.saved_model import read_settings, version_folder, write_export
+from tfsum.export.model_card import Card
+from tfsum.export.saved_model import (
+    read_settings,
+    read_word_piece,
+    version_folder,
+    window_of,
+    write_export,
+)
 from tfsum.generation import golden
-from tfsum.generation.module import AbstractiveSummarizer
+from tfsum.generation.module import AbstractiveSummarizer, card_of
 from tfsum.generation.sources import DocumentSource
 from tfsum.models import BertSumAbs
-from tfsum.tasks.bert_sum_abs import card
-from tfsum.tasks.export import read_word_piece, window_of
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.name_pieces import number_pieces, unpack_flags
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.true_case import TrueCase
 
+PAPERS = BeamSearch(5, length_penalty=0.95, no_repeat_ngram=3)
 # For a model folder without settings: one window, as in the papers, and their token between two
 # sentences of a summary.
 TEXT_SETTINGS = {
@@ -72,14 +78,14 @@ def export_model(
     """
     source, destination = pathlib.Path(folder), version_folder(destination)
     settings = read_settings(source)
+    text = {**TEXT_SETTINGS, **settings["text"]}
     options = {
         "newline": newline,
         "max_windows": max_windows,
         "source_names": source_names,
         "restore_case": restore_case,
     }
-    options = {name: value for name, value in options.items() if value is not None}
-    text = {**TEXT_SETTINGS, **settings["text"], **options}
+    text |= {name: value for name, value in options.items() if value is not None}
 
     module = build(
         source, text | {"names": settings.get("names")}, ops, strategy, max_length, storage
@@ -93,6 +99,24 @@ def export_model(
         **module.search_settings(),
     }
     return write_export(module, golden, card, source, destination, settings, exported)
+
+
+def card(description: dict) -> Card:
+    """The part of a BertSumAbs's model card; see `card_of`."""
+    config, text = description["config"], description["text"]
+    decoder, pieces = config["bert_sum_abs"], config["vocab_size"]
+    return card_of(
+        description,
+        {
+            "kind": "abstractive (BertSumAbs)",
+            "layers": f"encoder {config['num_hidden_layers']}, decoder"
+            f" {decoder['num_decoder_layers']}, width {config['hidden_size']},"
+            f" {decoder['num_heads']} heads",
+            "word pieces": f"{pieces} of the source, {pieces} of the target",
+            "source": f"at most {text['max_windows']} windows of {text['window_length']} tokens;"
+            " sentences beyond are left out, which `coverage` reports",
+        },
+    )
 
 
 def build(
@@ -124,40 +148,34 @@ def build(
             " name a piece of it, or null where the model writes no line breaks"
         )
 
-    window = window_of(source, text, model.window_length)
-    detokenizer = Detokenizer(
-        [*words, *["[PAD]"] * (rows - len(words))], line_break=text["line_break"]
-    )
-    names = _names(source, text.get("names"), words)
+    names = None  # the pieces of names and numbers, bool (V,), where training has looked for them
+    if (flags := text.get("names")) is not None:
+        try:
+            names = unpack_flags(flags, len(words))
+        except (TypeError, ValueError) as error:
+            raise ExportError(
+                f"{source}/tfsum.json: names: {error}; expected the bits of its word pieces in"
+                " base64, as training writes them; remove the key to restrict numbers alone"
+            ) from None
+
     options: dict[str, Any] = {}
+    padding = rows - len(words)
     if text["source_names"]:
-        options["names"] = np.pad(
-            number_pieces(words) if names is None else names, (0, rows - len(words))
-        )
+        flagged = number_pieces(words) if names is None else names
+        options["names"] = np.pad(flagged, (0, padding))
     if text["restore_case"]:
         options["true_case"] = TrueCase(word_piece, names)
-
-    strategy = strategy or BeamSearch(5, length_penalty=0.95, no_repeat_ngram=3)
     return AbstractiveSummarizer(
         model,
-        DocumentSource(word_piece, SentenceSplitter(text["newline"]), window, text["max_windows"]),
-        detokenizer,
-        strategy.with_vocabulary(words),
+        DocumentSource(
+            word_piece,
+            SentenceSplitter(text["newline"]),
+            window_of(source, text, model.window_length),
+            text["max_windows"],
+        ),
+        Detokenizer([*words, *["[PAD]"] * padding], line_break=text["line_break"]),
+        (strategy or PAPERS).with_vocabulary(words),
         max_length,
         storage,
         **options,
     )
-
-
-def _names(source: pathlib.Path, given: str | None, words: list[str]) -> np.ndarray | None:
-    """The pieces of names and numbers that training has found, bool (V,); None where it has not
-    looked."""
-    if given is None:
-        return None
-    try:
-        return unpack_flags(given, len(words))
-    except (TypeError, ValueError) as error:
-        raise ExportError(
-            f"{source}/tfsum.json: names: {error}; expected the bits of its word pieces in base64,"
-            " as training writes them; remove the key to restrict numbers alone"
-        ) from None

@@ -4,13 +4,18 @@ import pathlib
 
 from tfsum.decoding import BeamSearch, Strategy
 from tfsum.errors import ExportError
-from tfsum.export.saved_model import read_settings, version_folder, write_export
+from tfsum.export.model_card import Card
+from tfsum.export.saved_model import (
+    check_rows,
+    read_settings,
+    read_word_piece,
+    version_folder,
+    write_export,
+)
 from tfsum.generation import golden
-from tfsum.generation.module import AbstractiveSummarizer
+from tfsum.generation.module import AbstractiveSummarizer, card_of
 from tfsum.generation.sources import RowSource
 from tfsum.models import Transformer
-from tfsum.tasks.export import check_rows, read_word_piece
-from tfsum.tasks.transformer import card
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import Vocabulary
 
@@ -67,6 +72,24 @@ def export_model(
     return write_export(module, golden, card, source, destination, settings, exported)
 
 
+def card(description: dict) -> Card:
+    """The part of a Transformer's model card; see `card_of`."""
+    config = description["config"]
+    return card_of(
+        description,
+        {
+            "kind": "abstractive (Transformer)",
+            "layers": f"encoder {config['num_encoder_layers']}, decoder"
+            f" {config['num_decoder_layers']}, width {config['d_model']},"
+            f" {config['num_heads']} heads",
+            "word pieces": f"{config['source_vocabulary_size']} of the source,"
+            f" {config['target_vocabulary_size']} of the target",
+            "source": f"at most {description['text']['max_source_length']} tokens; what is beyond"
+            " is cut, which `coverage` reports",
+        },
+    )
+
+
 def build(
     source: pathlib.Path,
     text: dict,
@@ -101,12 +124,11 @@ def build(
             " vocabulary that the model was trained with"
         )
 
-    strategy = strategy or BeamSearch()
     return AbstractiveSummarizer(
         model,
         RowSource(word_piece, text["max_source_length"]),
         Detokenizer(target.words),
-        strategy.with_vocabulary(target.words),
+        (strategy or BeamSearch()).with_vocabulary(target.words),
         max_length,
         storage,
     )
