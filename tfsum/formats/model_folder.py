@@ -34,6 +34,8 @@ STORED_TYPES = {
 }
 HALF = (np.float16, ml_dtypes.bfloat16)
 PACKAGE = "package:"
+SUMMARIZERS = {"bert_sum_ext", "bert_sum_abs"}
+"""Keys of a config.json whose model is read for its encoder alone."""
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 FETCHED = (
     "config.json",
@@ -245,9 +247,7 @@ def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
         OLD_ENDING.sub(lambda old: PRESENT_ENDINGS[old[0]], name): value
         for name, value in _read_tensors(folder).items()
         if not weight_names.NO_WEIGHT.search(name)
-        and (
-            name.startswith("bert.") or "bert_sum_ext" not in fields
-        )  # of a BertSumExt, the encoder alone
+        and (name.startswith("bert.") or not SUMMARIZERS & fields.keys())
     }
     whole = any(name.startswith("bert.") for name in tensors)
     prefix = "" if whole else "bert."  # BertModel alone is saved without it

@@ -1,8 +1,12 @@
-"""The encoder of a run: its text settings, its frozen layers, and documents prepared for it."""
+"""What a run begins with: records, an encoder or another model's weights, and frozen layers."""
 
 import dataclasses
+import json
 import pathlib
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import keras
 
 from tfsum.data.documents.prepare import prepare
 from tfsum.errors import RecipeError
@@ -11,8 +15,19 @@ from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.formats.text_settings import read_text_settings
 from tfsum.models import Bert
+from tfsum.models.with_bert import BertSum
 from tfsum.training.log import format_counts, log
 from tfsum.training.settings import DocumentSettings, SummarizerSettings, TextSettings
+
+
+class Configured(Protocol):
+    """A model with its arguments."""
+
+    config: dict[str, Any]
+
+
+AnyModel = TypeVar("AnyModel", bound=Configured)
+AnySummarizer = TypeVar("AnySummarizer", bound=BertSum)
 
 
 def text_settings(
@@ -60,6 +75,56 @@ def check_segments(config: dict, what: str) -> None:
             f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
             "encoder"
         )
+
+
+def starting_model(folder: pathlib.Path, *classes: type[AnySummarizer]) -> AnySummarizer:
+    """Loads the model of [model] start.
+
+    Args:
+        folder: Model folder.
+        *classes: Classes that the model may have.
+
+    Raises:
+        RecipeError: It is none of them.
+        CheckpointError: The folder cannot be read.
+    """
+    config = read_json(folder / "config.json")
+    for each in classes:
+        if each.section in config:
+            return each.from_pretrained(folder)
+    names = " or ".join(each.__name__ for each in classes)
+    raise RecipeError(f"[model] start: {folder} is no {names}; name a BERT as encoder instead")
+
+
+def start_from(
+    model: AnyModel,
+    stored: AnyModel,
+    folder: pathlib.Path,
+    shape: Sequence[str],
+    weights_of: Callable[[AnyModel], Mapping[str, keras.Variable]],
+) -> None:
+    """Gives a new model the weights of the model of [model] start.
+
+    Args:
+        model: Built model.
+        stored: Model of [model] start.
+        folder: Folder of the stored model.
+        shape: Arguments of the class on which the weights depend.
+        weights_of: Function from a model to its weights by path.
+
+    Raises:
+        RecipeError: An argument differs.
+    """
+    if others := [name for name in shape if stored.config[name] != model.config[name]]:
+        wanted = ", ".join(f"{name} = {json.dumps(stored.config[name])}" for name in others)
+        raise RecipeError(
+            f"[model] start: {folder} is a {type(model).__name__} of another shape; [model] must"
+            f" have {wanted}"
+        )
+
+    weights = weights_of(stored)
+    for path, variable in weights_of(model).items():
+        variable.assign(weights[path])
 
 
 def freeze(bert: Bert, layers: int) -> None:
@@ -132,26 +197,47 @@ def prepare_documents(
     case = text_settings(folder, text.lowercase, text.strip_accents)
     window_length = model.window_length or config["max_position_embeddings"]
 
-    records = {}
-    splits = {"train": (data.train, labels), "validation": (data.validation, "greedy")}
-    for split, (corpus, oracle) in splits.items():
-        records[split] = pathlib.Path(data.records) / split
-        counts = prepare(
-            corpus,
-            records[split],
-            folder,
-            labels=oracle,
-            columns=data.columns,
-            max_sentences=data.max_sentences,
-            window_length=window_length,
-            lowercase=bool(case["lowercase"]),
-            strip_accents=case["strip_accents"],
-            newline=text.newline,
-            shards=data.shards,
-            processes=data.processes,
-            **options,
-        )
-        log(f"{split}: {format_counts(counts)}")
-
+    records = prepare_splits(
+        prepare,
+        data.records,
+        {
+            "train": {"corpus": data.train, "labels": labels},
+            "validation": {"corpus": data.validation},
+        },
+        vocabulary=folder,
+        columns=data.columns,
+        max_sentences=data.max_sentences,
+        window_length=window_length,
+        lowercase=bool(case["lowercase"]),
+        strip_accents=case["strip_accents"],
+        newline=text.newline,
+        shards=data.shards,
+        processes=data.processes,
+        **options,
+    )
     settings = {**case, "newline": text.newline, "window_length": window_length}
     return PreparedDocuments(folder, settings, records)
+
+
+def prepare_splits(
+    prepare: Callable[..., dict[str, int]],
+    folder: str,
+    splits: Mapping[str, Mapping[str, Any]],
+    **options: object,
+) -> dict[str, pathlib.Path]:
+    """Prepares the records of the splits of a recipe, unless that is done, and logs their counts.
+
+    Args:
+        prepare: Function of the task.
+        folder: Folder of the records, one folder in it for each split.
+        splits: Split -> arguments of `prepare` that it alone has.
+        **options: Arguments of `prepare` for all splits.
+
+    Returns:
+        Split -> folder of its records.
+    """
+    records = {split: pathlib.Path(folder) / split for split in splits}
+    for split, own in splits.items():
+        counts = prepare(out_dir=records[split], **own, **options)
+        log(f"{split}: {format_counts(counts)}")
+    return records

@@ -179,8 +179,8 @@ class SummarizerSettings(EncoderSettings):
 
     @property
     def has_stored_encoder(self) -> bool:
-        """Whether the encoder's weights come from the folder of a BERT."""
-        return self.start is None
+        """Whether the encoder's weights are read, and not its size alone."""
+        return True
 
 
 class RunSettings(Settings):

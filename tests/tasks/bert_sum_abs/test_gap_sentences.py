@@ -6,7 +6,7 @@ import pytest
 
 from tfsum.data.records import make_record, write_shard
 from tfsum.errors import DataError
-from tfsum.tasks.bert_sum_abs.gap_sentences import GapSentences, load_gap_sentences
+from tfsum.tasks.bert_sum_abs.train import load_gap_sentences
 
 MASK, BREAK = 4, 3
 SENTENCES = [[10, 11, 12], [13, 14], [10, 13, 15], [20, 21], [22, 20, 23], [24, 25]]
@@ -42,9 +42,7 @@ def rows(documents, summaries):
 
 def test_the_most_important_sentence_of_each_window_is_masked(records):
     # Three sentences with [CLS] and [SEP] each are 14 and 13 tokens: a window holds three.
-    found = rows(
-        *load_gap_sentences(records, 15, 20, GapSentences(number=1, mask_id=MASK, kept=0.0))
-    )
+    found = rows(*load_gap_sentences(records, 15, 20, number=1, mask_id=MASK, kept=0.0))
     first = [[10, 11, 12], [13, 14], [MASK]]
     assert found == (
         [first, [[MASK], [22, 20, 23], [24, 25]], first],
@@ -53,15 +51,13 @@ def test_the_most_important_sentence_of_each_window_is_masked(records):
 
 
 def test_kept_sentences_stay_in_the_source(records):
-    sources, targets = rows(
-        *load_gap_sentences(records, 15, 20, GapSentences(number=1, mask_id=MASK, kept=1.0))
-    )
+    sources, targets = rows(*load_gap_sentences(records, 15, 20, number=1, mask_id=MASK, kept=1.0))
     assert sources == [SENTENCES[:3], SENTENCES[3:], SENTENCES[:3]] and targets[0] == [10, 13, 15]
 
 
 def test_several_are_written_in_the_order_of_the_text(records):
     documents, summaries = load_gap_sentences(
-        records, 30, 20, GapSentences(number=2, mask_id=MASK, kept=0.0, line_break=BREAK)
+        records, 30, 20, number=2, mask_id=MASK, kept=0.0, line_break=BREAK
     )
     sources, targets = rows(documents, summaries)
     assert len(sources) == len(targets) == 2  # the document of one sentence has no rest
@@ -70,7 +66,7 @@ def test_several_are_written_in_the_order_of_the_text(records):
 
 
 def test_long_targets_are_cut_and_counted(records):
-    _, summaries = load_gap_sentences(records, 15, 3, GapSentences(number=1, mask_id=MASK))
+    _, summaries = load_gap_sentences(records, 15, 3, number=1, mask_id=MASK)
     assert summaries.cut == 2 and summaries.counts.max() == 2
 
 
@@ -78,4 +74,4 @@ def test_windows_without_a_rest_are_an_error(records):
     with pytest.raises(
         DataError, match="no window of 15 tokens has more than 5 sentences; lower gap_sentences"
     ):
-        load_gap_sentences(records, 15, 20, GapSentences(number=5, mask_id=MASK))
+        load_gap_sentences(records, 15, 20, number=5, mask_id=MASK)

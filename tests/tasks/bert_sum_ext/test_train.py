@@ -22,8 +22,12 @@ from tfsum.formats.model_folder import local_folder
 from tfsum.models import BertSumExt
 from tfsum.tasks import recipes
 from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, TrainSettings
-from tfsum.tasks.bert_sum_ext.train import ExtractiveRun, PreparedDocuments, build_model
-from tfsum.tasks.bert_sum_ext.validation import ExtractiveValidation
+from tfsum.tasks.bert_sum_ext.train import (
+    ExtractiveRun,
+    ExtractiveValidation,
+    PreparedDocuments,
+    build_model,
+)
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.environment import set_precision_and_seed

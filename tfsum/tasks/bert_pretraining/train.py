@@ -27,8 +27,8 @@ from tfsum.tasks.bert_pretraining.settings import (
     TrainSettings,
 )
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import check_segments, text_settings
-from tfsum.training.log import format_counts, log
+from tfsum.training.encoder import check_segments, prepare_splits, text_settings
+from tfsum.training.log import log
 from tfsum.training.optimizer import NOT_DECAYED, BertWarmUp, make_adam
 from tfsum.training.run import Run
 from tfsum.training.workers import Workers
@@ -117,23 +117,20 @@ def _prepare_splits(
     if data.next_sentence != "none":
         splits["same_document"] = held_out | {"same_document_share": 1.0}
 
-    folders = {split: pathlib.Path(data.records) / split for split in splits}
-    for split, options in splits.items():
-        counts = prepare(
-            out_dir=folders[split],
-            vocabulary=vocabulary,
-            text=data.text,
-            max_length=data.max_length,
-            next_sentence=data.next_sentence,
-            short_share=data.short_share,
-            seed=data.seed,
-            shards=data.shards,
-            processes=data.processes,
-            **text,
-            **options,
-        )
-        log(f"{split}: {format_counts(counts)}")
-    return folders
+    return prepare_splits(
+        prepare,
+        data.records,
+        splits,
+        vocabulary=vocabulary,
+        text=data.text,
+        max_length=data.max_length,
+        next_sentence=data.next_sentence,
+        short_share=data.short_share,
+        seed=data.seed,
+        shards=data.shards,
+        processes=data.processes,
+        **text,
+    )
 
 
 def build_model(recipe: RecipeSettings, data: PretrainingData) -> BertForPretraining:

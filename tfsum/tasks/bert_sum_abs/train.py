@@ -2,25 +2,36 @@
 the best folder."""
 
 import functools
-import pathlib
 from typing import Any
 
-from tfsum.data.documents.summary_batches import Summaries, SummaryBatcher, load_summaries
-from tfsum.data.documents.windows import WindowedDocuments, load_windows
-from tfsum.data.records import read_records
-from tfsum.errors import RecipeError
-from tfsum.formats.config_json import read_json
+import numpy as np
+
+from tfsum.data.batcher import ragged_places
+from tfsum.data.documents.summary_batches import (
+    Summaries,
+    SummaryBatcher,
+    join_targets,
+    load_summaries,
+)
+from tfsum.data.documents.windows import WindowedDocuments, in_windows, load_windows
+from tfsum.data.records import Paths, load_columns, read_records
+from tfsum.errors import DataError
 from tfsum.generation.validation import AnswerValidation
 from tfsum.models import Bert, BertSumAbs, BertSumExt
 
 # `tfsum.papers` also adds its head to those of BertSumExt.
 from tfsum.papers.batches import original_summary_batches
-from tfsum.tasks.bert_sum_abs.gap_sentences import GapSentences, load_gap_sentences
-from tfsum.tasks.bert_sum_abs.settings import ModelSettings, RecipeSettings, TrainSettings
+from tfsum.tasks.bert_sum_abs.settings import RecipeSettings, TrainSettings
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.name_pieces import name_pieces, pack_flags
 from tfsum.text.word_piece import Vocabulary, WordPiece
-from tfsum.training.encoder import PreparedDocuments, freeze, prepare_documents
+from tfsum.training.encoder import (
+    PreparedDocuments,
+    freeze,
+    prepare_documents,
+    start_from,
+    starting_model,
+)
 from tfsum.training.log import log
 from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
@@ -61,11 +72,7 @@ def target_tokens(vocabulary: list[str]) -> tuple[str, ...]:
 def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumAbs:
     """Builds the model of a recipe around its encoder, or with the weights of [model] start."""
     settings = recipe.model
-    stored = None
-    if settings.start is not None:
-        stored = _starting_model(data.folder)
-
-    bert = _build_encoder(settings, data.folder, stored)
+    bert = Bert.from_pretrained(data.folder, **settings.dropout_rates)
     words = Vocabulary.from_file(data.folder / "vocab.txt").words
     start, end, _ = (words.index(token) for token in target_tokens(words))
     model = BertSumAbs(
@@ -82,8 +89,10 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumAbs:
         copy=settings.copy_attention,
     )
     model.build()
-    if isinstance(stored, BertSumAbs):
-        _assign_decoder(model, stored, data.folder)
+    if settings.start is not None:
+        stored = starting_model(data.folder, BertSumAbs, BertSumExt)
+        if isinstance(stored, BertSumAbs):
+            start_from(model, stored, data.folder, SHAPE, BertSumAbs.head_variables)
 
     freeze(bert, settings.freeze_layers)
     bert.pooler.trainable = False  # the decoder does not read it
@@ -91,45 +100,106 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumAbs:
     return model
 
 
-def _starting_model(folder: pathlib.Path) -> BertSumExt | BertSumAbs:
-    """Loads the model of [model] start."""
-    config = read_json(folder / "config.json")
-    if "bert_sum_abs" in config:
-        return BertSumAbs.from_pretrained(folder)
-    if "bert_sum_ext" in config:
-        return BertSumExt.from_pretrained(folder)
-    raise RecipeError(
-        f"[model] start: {folder} is neither a BertSumExt nor a BertSumAbs; name a BERT as encoder"
-        " instead"
-    )
+def load_gap_sentences(
+    records: Paths,
+    window_length: int,
+    max_length: int,
+    *,
+    number: int,
+    mask_id: int,
+    kept: float = 0.2,
+    line_break: int | None = None,
+    seed: int = 0,
+) -> tuple[WindowedDocuments, Summaries]:
+    """Makes pairs of all windows: the rest of a window, and its important sentences.
 
+    A sentence is as important as its words are those of the rest of its window: the F1 of their
+    sets of word pieces.
 
-def _build_encoder(
-    settings: ModelSettings, folder: pathlib.Path, stored: BertSumExt | BertSumAbs | None
-) -> Bert:
-    """Builds the encoder, with the weights of [model] encoder or of the model of [model] start."""
-    if stored is None:
-        return Bert.from_pretrained(folder, **settings.dropout_rates)
+    Args:
+        records: Records of `tfsum.data.documents.prepare`.
+        window_length: Positions of a window.
+        max_length: Pieces of a target, its end token among them; a longer one is cut.
+        number: Sentences of a window that are to be written, the most important ones; a window with
+            fewer than one other sentence is left out.
+        mask_id: Id of [MASK].
+        kept: The share of windows whose sentences also stay in the source, which teaches to copy;
+            of the others [MASK] takes their place.
+        line_break: The id between two sentences to be written; None joins them.
+        seed: Seed of the choice of windows that keep their sentences.
 
-    bert = Bert(**{**stored.bert.config, **settings.dropout_rates})
-    bert.build()
-    for new, old in zip(bert.weights, stored.bert.weights, strict=True):
-        new.assign(old)
-    return bert
+    Returns:
+        the sources, one window each, and the targets.
 
+    Raises:
+        DataError: No window has more sentences than are taken out.
 
-def _assign_decoder(model: BertSumAbs, stored: BertSumAbs, folder: pathlib.Path) -> None:
-    """Gives a new model the decoder of the model of [model] start."""
-    if others := [name for name in SHAPE if stored.config[name] != model.config[name]]:
-        expected = ", ".join(f"{name} = {stored.config[name]!r}" for name in others)
-        raise RecipeError(
-            f"[model] start: {folder} is a BertSumAbs of another shape; [model] must have"
-            f" {expected}"
+    Source: Zhang et al. 2020, "PEGASUS: Pre-training with Extracted Gap-sentences for Abstractive
+        Summarization", section 3.1 (the variant Ind-Uniq); 6.1.3 keeps a fifth of the sentences in
+        the source.
+    """
+    (pieces, _), (piece_counts, sentence_counts) = load_columns(records, "pieces", "piece_counts")
+    sentences = np.split(pieces, np.cumsum(piece_counts)[:-1])
+    random, mask = np.random.default_rng(seed), np.array([mask_id], np.int32)
+    sources: list[np.ndarray] = []
+    source_counts, targets = [], []
+    for first, last in _windows(piece_counts, sentence_counts, window_length):
+        window = sentences[first:last]
+        if len(window) > number:
+            chosen = _most_important(window, number)
+            targets.append([window[i] for i in chosen])
+            source_counts.append(len(window))
+            if random.random() >= kept:
+                window = [mask if i in chosen else own for i, own in enumerate(window)]
+            sources += window
+
+    if not targets:
+        raise DataError(
+            f"{records}: no window of {window_length} tokens has more than {number} sentences;"
+            " lower gap_sentences or raise window_length"
         )
+    documents = in_windows(
+        np.concatenate(sources),
+        np.array([len(sentence) for sentence in sources], np.int64),
+        np.array(source_counts, np.int64),
+        np.zeros(len(sources), np.float32),
+        window_length,
+        1,
+    )
+    return documents, join_targets(targets, [""] * len(targets), line_break, max_length)
 
-    weights = stored.head_variables()
-    for path, variable in model.head_variables().items():
-        variable.assign(weights[path])
+
+def _windows(
+    piece_counts: np.ndarray, sentence_counts: np.ndarray, window_length: int
+) -> list[tuple[int, int]]:
+    """The first sentence of each window of all documents, and the one after its last."""
+    laid_out = in_windows(
+        np.zeros(piece_counts.sum(), np.int32),
+        piece_counts,
+        sentence_counts,
+        np.zeros(len(piece_counts), np.float32),
+        window_length,
+        int(1e9),
+    )
+    owner, _ = ragged_places(sentence_counts[sentence_counts > 0])
+    window = np.stack([owner, laid_out.start // window_length])
+    edges = np.flatnonzero((window[:, 1:] != window[:, :-1]).any(0)) + 1
+    bounds = [0, *edges.tolist(), len(piece_counts)]
+
+    return list(zip(bounds[:-1], bounds[1:]))
+
+
+def _most_important(window: list[np.ndarray], number: int) -> list[int]:
+    """The sentences of a window that share the most word pieces with its rest, in the order of the
+    text."""
+    sets = [set(sentence.tolist()) for sentence in window]
+
+    def score(i: int) -> float:
+        rest = set().union(*sets[:i], *sets[i + 1 :])
+        return 2 * len(sets[i] & rest) / max(1, len(sets[i]) + len(rest))
+
+    best = sorted(range(len(window)), key=score, reverse=True)[:number]  # a tie goes to the first
+    return sorted(best)
 
 
 class SummaryRun(Run[BertSumAbs, TrainSettings]):
@@ -150,10 +220,14 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
 
     def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumAbs) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
-        decay, warmup_steps = settings.decay, settings.encoder_warmup_steps
-        groups = {"bert": warm_up(settings, decay, settings.encoder_learning_rate, warmup_steps)}
-        schedule = warm_up(settings, decay)
-        super().__init__(model, make_adam(model, settings, schedule, groups=groups), settings)
+        encoder = settings.encoder_learning_rate, settings.encoder_warmup_steps
+        optimizer = make_adam(
+            model,
+            settings,
+            warm_up(settings, settings.decay),
+            groups={"bert": warm_up(settings, settings.decay, *encoder)},
+        )
+        super().__init__(model, optimizer, settings)
 
         self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
         self._records, line_break = data.records, data.text["line_break"]
@@ -168,7 +242,17 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
             )
             budget = max(budget, VALIDATED_TOGETHER)
         elif settings.gap_sentences:
-            self.batcher = self._batches_of(*self._load_gap_sentences(), budget)
+            windows, sentences = load_gap_sentences(
+                data.records["train"],
+                model.window_length,
+                model.max_length,
+                number=settings.gap_sentences,
+                mask_id=self._word_piece.vocabulary.index("[MASK]"),
+                kept=settings.gap_kept,
+                line_break=self._line_break,
+                seed=settings.seed,
+            )
+            self.batcher = self._batches_of(windows, sentences, budget)
         else:
             self.batcher = self._batches_of(*self._pairs_of("train"), budget)
 
@@ -203,19 +287,6 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
             lambda texts: self._word_piece.tokenize(texts).to_list(),
             self._line_break,
             self.model.max_length,
-        )
-
-    def _load_gap_sentences(self) -> tuple[WindowedDocuments, Summaries]:
-        """Windows of the training documents, and the sentences that are taken out of them."""
-        gaps = GapSentences(
-            number=self.settings.gap_sentences,
-            mask_id=self._word_piece.vocabulary.index("[MASK]"),
-            kept=self.settings.gap_kept,
-            line_break=self._line_break,
-            seed=self.settings.seed,
-        )
-        return load_gap_sentences(
-            self._records["train"], self.model.window_length, self.model.max_length, gaps
         )
 
     def _batches_of(

@@ -1,65 +1,13 @@
-"""Batches for a `BertSumExt`: of the records of a recipe, or of sentences in memory."""
+"""Batches for a `BertSumExt` of sentences in memory."""
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
 
-from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
-from tfsum.data.documents.windows import DocumentBatcher, in_windows, load_windows
-from tfsum.data.records import Paths
+from tfsum.data.documents.windows import DocumentBatcher, in_windows
 from tfsum.errors import DataError
-from tfsum.models import BertSumExt
-
-# `tfsum.papers` also adds its head to those of BertSumExt.
-from tfsum.papers.batches import OriginalBatcher
-from tfsum.tasks.bert_sum_ext.settings import RecipeSettings
 from tfsum.text.expected_rouge import is_word
 from tfsum.text.word_piece import WordPiece
-
-
-class TrainingBatches:
-    """The batches of a training: at first the first window of each document, then several.
-
-    The records are read once for each of the two numbers of windows.
-
-    Args:
-        records: Records of the training documents.
-        model: Model that is trained.
-        word_piece: Tokenizer of the records.
-        recipe: The recipe. With [data] legacy, the batches of that program are repeated,
-            `micro_batches` of which make a step, see `OriginalBatcher`.
-    """
-
-    def __init__(
-        self, records: Paths, model: BertSumExt, word_piece: WordPiece, recipe: RecipeSettings
-    ) -> None:
-        self._records, self._settings, self._legacy = records, recipe.train, recipe.data.legacy
-        self._window_length, self._word_piece = model.window_length, word_piece
-        self._words = is_word(word_piece.vocabulary) if model.config["word_head"] else None
-        # The batches of first windows are not needed after the others are read.
-        self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
-
-    def after(self, done: int) -> SharedBatches:
-        """Returns the batches that follow so many steps.
-
-        Args:
-            done: Number of steps done.
-        """
-        first, steps = self._settings.first_window_steps, self._settings.steps
-        if done < first:
-            return SharedBatches(self._batcher(1), done, until=min(first, steps))
-        return SharedBatches(self._batcher(self._settings.max_windows), done - first, until=steps)
-
-    def _make_batcher(self, max_windows: int) -> TokenBudgetBatcher:
-        ids = {"cls_id": self._word_piece.cls_id, "sep_id": self._word_piece.sep_id}
-        length, budget = self._window_length, self._settings.tokens_per_batch
-        if self._legacy:
-            return OriginalBatcher(
-                self._records, self._legacy, length, budget, self._settings.micro_batches, **ids
-            )
-        documents = load_windows(self._records, length, max_windows)
-        return DocumentBatcher(documents, budget, **ids, words=self._words)
 
 
 class ExtractiveBatches(DocumentBatcher):

@@ -91,8 +91,8 @@ class ModelSettings(SummarizerSettings):
 
     @property
     def has_stored_encoder(self) -> bool:
-        """Whether the encoder's weights come from the folder of a BERT."""
-        return super().has_stored_encoder and self.pretrained
+        """Whether the encoder's weights are read, and not its size alone."""
+        return self.pretrained
 
 
 class TrainSettings(OptimizerSettings):

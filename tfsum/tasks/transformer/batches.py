@@ -37,12 +37,9 @@ class Pairs:
     def with_shuffled_sources(self, seed: int) -> "Pairs":
         """The same sources and targets, each target beside a source drawn for it at random."""
         order = np.random.default_rng(seed).permutation(len(self))
-        first, counts = (
-            (np.cumsum(self.source_counts) - self.source_counts)[order],
-            self.source_counts[order],
-        )
+        first = (np.cumsum(self.source_counts) - self.source_counts)[order]
+        counts = self.source_counts[order]
         row, place = ragged_places(counts)
-
         return dataclasses.replace(
             self, sources=self.sources[first[row] + place], source_counts=counts
         )
@@ -113,12 +110,9 @@ class PairBatcher(TokenBudgetBatcher):
     def __init__(self, pairs: Pairs, tokens_per_batch: int, *, cls_id: int, sep_id: int) -> None:
         self._pairs, self._cls_id, self._sep_id = pairs, cls_id, sep_id
         super().__init__(np.maximum(*self.sides), tokens_per_batch)
-        source_tokens, target_tokens = (int(side.sum()) for side in self.sides)
-        self.counts = {
-            "pairs": len(pairs),
-            "source_tokens": source_tokens,
-            "target_tokens": target_tokens,
-        }
+        names = ("source_tokens", "target_tokens")
+        tokens = {name: int(side.sum()) for name, side in zip(names, self.sides)}
+        self.counts = {"pairs": len(pairs), **tokens}
 
     @property
     def sides(self) -> tuple[np.ndarray, np.ndarray]:

@@ -73,13 +73,10 @@ def sentence_windows(
             split = [sentence.decode() for sentence in split] or [""]
             found = []
             if window_targets != "lines":
-                found += [
-                    (i, split[i]) for i in range(0, max(1, len(split) - sentences + step), step)
-                ]
-
+                starts = range(0, max(1, len(split) - sentences + step), step)
+                found += [(start, split[start]) for start in starts]
             if window_targets != "sentences":
                 found += [(_most_like(split, line), line) for line in target.split("\n")]
-
             for start, target_of_run in found:
                 yield " ".join(split[start : start + sentences]), target_of_run
 
@@ -186,18 +183,16 @@ def prepare(
         {"window_targets": get_args(WindowTargets)},
     )
     vocabularies = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
-    files = {
-        "corpus": corpus,
-        "vocabulary": vocabularies[0],
-        "target_vocabulary": vocabularies[1],
-        "target_corpus": target_corpus,
-    }
-
     names = ["pairs.tfrecord"] if shards == 1 else shard_names("pairs", shards)
     counts = write_records(
         out_dir,
         settings,
-        files,
+        {
+            "corpus": corpus,
+            "vocabulary": vocabularies[0],
+            "target_vocabulary": vocabularies[1],
+            "target_corpus": target_corpus,
+        },
         functools.partial(_each_once, corpus, target_corpus, settings),
         lambda size: names,
         functools.partial(PairWriter, settings, [str(file) for file in vocabularies]),
@@ -274,42 +269,29 @@ class PairWriter(RecordWriter):
         # In here: a worker process settles how TensorFlow works before anything loads it.
         from tfsum.data.records import make_pair_record
 
+        room = self.settings["max_source_length"] - 2  # beside [CLS] and [SEP]
+        longest = self.settings["max_target_length"] - 1
+        source_words, target_words = self.word_pieces
         for batch in batched(documents, _TOGETHER):
             *texts, lines_beyond = zip(*batch, strict=True)
             counts["lines_beyond"] += sum(lines_beyond)
-            sources, targets = (
-                word_piece.tokenize(side).to_list()
-                for word_piece, side in zip(self.word_pieces, texts, strict=True)
-            )
+            sources = source_words.tokenize(texts[0]).to_list()
+            targets = target_words.tokenize(texts[1]).to_list()
             for source, target, *both in zip(sources, targets, *texts, strict=True):
-                source = self._fitting(source, target, counts)
-                if source is not None:
+                cut = max(0, len(source) - room)
+                if cut and not self.settings["cut_sources"]:
+                    counts["long_source"] += 1
+                elif len(target) > longest:
+                    counts["long_target"] += 1
+                else:
+                    source = source[:room]
+                    unknown = source.count(source_words.unk_id) + target.count(target_words.unk_id)
+                    counts.update(
+                        pairs=1,
+                        source_pieces=len(source),
+                        target_pieces=len(target),
+                        unknown_pieces=unknown,
+                        sources_cut=int(cut > 0),
+                        pieces_cut=cut,
+                    )
                     yield make_pair_record(source, target, *both)
-
-    def _fitting(
-        self, source: list[int], target: list[int], counts: collections.Counter
-    ) -> list[int] | None:
-        """The source's pieces that fit, None where the pair is left out."""
-        room = self.settings["max_source_length"] - 2  # beside [CLS] and [SEP]
-        if len(source) > room and not self.settings["cut_sources"]:
-            counts["long_source"] += 1
-            return None
-
-        if len(target) > self.settings["max_target_length"] - 1:
-            counts["long_target"] += 1
-            return None
-
-        cut, source = max(0, len(source) - room), source[:room]
-        unknown = (
-            pieces.count(word_piece.unk_id)
-            for word_piece, pieces in zip(self.word_pieces, (source, target), strict=True)
-        )
-        counts.update(
-            pairs=1,
-            source_pieces=len(source),
-            target_pieces=len(target),
-            unknown_pieces=sum(unknown),
-            sources_cut=int(cut > 0),
-            pieces_cut=cut,
-        )
-        return source

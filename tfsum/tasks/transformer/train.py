@@ -22,7 +22,8 @@ from tfsum.tasks.transformer.settings import (
 )
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.log import format_counts, log
+from tfsum.training.encoder import prepare_splits, start_from
+from tfsum.training.log import log
 from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
 
@@ -59,35 +60,31 @@ class PairData:
 def prepare_data(recipe: RecipeSettings) -> PairData:
     """Learns the vocabularies of a recipe and prepares its records, unless that is done."""
     data, text = recipe.data, recipe.text
-    folder = pathlib.Path(data.records)
     files = pair_vocabularies(data, text)
-    records = {}
-    corpora = {
-        "train": (data.train, data.train_target),
-        "validation": (data.validation, data.validation_target),
-    }
-    for split, (corpus, target_corpus) in corpora.items():
-        records[split] = folder / split
-        counts = prepare(
-            corpus,
-            records[split],
-            files[0],
-            target_vocabulary=files[1],
-            target_corpus=target_corpus,
-            source=data.source,
-            target=data.target,
-            max_source_length=data.max_source_length,
-            max_target_length=data.max_target_length,
-            cut_sources=data.cut_sources,
-            target_lines=data.target_lines,
-            # Validation uses the original pairs, not windows of them.
-            window_sentences=data.window_sentences if split == "train" else None,
-            window_targets=data.window_targets,
-            lowercase=text.lowercase,
-            strip_accents=text.strip_accents,
-        )
-        log(f"{split}: {format_counts(counts)}")
     case = {"lowercase": text.lowercase, "strip_accents": text.strip_accents}
+    records = prepare_splits(
+        prepare,
+        data.records,
+        {
+            "train": {
+                "corpus": data.train,
+                "target_corpus": data.train_target,
+                "window_sentences": data.window_sentences,
+            },
+            # the original pairs, not windows of them
+            "validation": {"corpus": data.validation, "target_corpus": data.validation_target},
+        },
+        vocabulary=files[0],
+        target_vocabulary=files[1],
+        source=data.source,
+        target=data.target,
+        max_source_length=data.max_source_length,
+        max_target_length=data.max_target_length,
+        cut_sources=data.cut_sources,
+        target_lines=data.target_lines,
+        window_targets=data.window_targets,
+        **case,
+    )
     source, target = (WordPiece.from_file(file, **case) for file in files)
     settings = {
         **case,
@@ -117,22 +114,23 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
         >>> pair_vocabularies(recipe.data, recipe.text)  # doctest: +SKIP
         (PosixPath('records/vocabulary/vocab.txt'), PosixPath('records/vocabulary/vocab.txt'))
     """
-    files = text.vocabulary, text.target_vocabulary
-    sizes = text.vocabulary_size, text.target_vocabulary_size
-    _check_vocabularies(files, sizes)
-    if files[0]:
-        found = [vocabulary_file(file) for file in files if file is not None]
+    ready = [file for file in (text.vocabulary, text.target_vocabulary) if file is not None]
+    sizes = [size for size in (text.vocabulary_size, text.target_vocabulary_size) if size]
+    one = [text.vocabulary, text.vocabulary_size].count(None) == 1
+    if not one or bool(ready) == bool(sizes):
+        raise Error(
+            f"[text] vocabulary {text.vocabulary!r}, target_vocabulary {text.target_vocabulary!r},"
+            f" vocabulary_size {text.vocabulary_size}, target_vocabulary_size"
+            f" {text.target_vocabulary_size}: expected exactly one of vocabulary"
+            " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
+            " only beside vocabulary_size"
+        )
+    if ready:
+        found = [vocabulary_file(file) for file in ready]
         return found[0], found[-1]
 
-    pieces = [size for size in sizes if size is not None]
     lower, accents = text.lowercase, text.strip_accents
     columns = {"source": data.source, "target": data.target}
-    settings = {
-        **columns,
-        "sizes": pieces,
-        "lowercase": lower,
-        "strip_accents": lower if accents is None else accents,
-    }
 
     def texts(*sides: int) -> RereadTexts:
         return RereadTexts(
@@ -143,39 +141,23 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
             )
         )
 
-    both = (
-        {"vocab.txt": texts(0, 1)}
-        if len(pieces) == 1
-        else {"vocab.txt": texts(0), "target_vocab.txt": texts(1)}
-    )
-    wanted = {name: (some, size) for (name, some), size in zip(both.items(), pieces, strict=True)}
+    wanted = {"vocab.txt": (texts(0, 1), sizes[0])}
+    if len(sizes) == 2:
+        wanted = {"vocab.txt": (texts(0), sizes[0]), "target_vocab.txt": (texts(1), sizes[1])}
     found = learned_vocabularies(
         pathlib.Path(data.records) / "vocabulary",
-        settings,
+        {
+            **columns,
+            "sizes": sizes,
+            "lowercase": lower,
+            "strip_accents": lower if accents is None else accents,
+        },
         {"corpus": data.train, "target_corpus": data.train_target},
         wanted,
         lowercase=lower,
         strip_accents=accents,
     )
-
     return found[0], found[-1]
-
-
-def _check_vocabularies(
-    files: tuple[str | None, str | None], sizes: tuple[int | None, int | None]
-) -> None:
-    """Checks that the vocabularies are either given or learned."""
-    if (
-        (files[0] is None) == (sizes[0] is None)
-        or (files[1] and sizes[0])
-        or (files[0] and sizes[1])
-    ):
-        raise Error(
-            f"[text] vocabulary {files[0]!r}, target_vocabulary {files[1]!r}, vocabulary_size"
-            f" {sizes[0]}, target_vocabulary_size {sizes[1]}: expected exactly one of vocabulary"
-            " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
-            " only beside vocabulary_size"
-        )
 
 
 def build_model(recipe: RecipeSettings, data: PairData) -> Transformer:
@@ -215,46 +197,25 @@ def build_model(recipe: RecipeSettings, data: PairData) -> Transformer:
     model.build()
     log(f"{sum(v.shape.num_elements() for v in model.trainable_variables):,} weights")
     if settings.start is not None:
-        start_from(model, settings.start, source, target)
+        folder = pathlib.Path(settings.start)
+        stored = Transformer.from_pretrained(folder)
+        start_from(model, stored, folder, SHAPE, variables_by_path)
+        _check_pieces(folder, source, target)
     return model
 
 
-def start_from(
-    model: Transformer, folder: str | pathlib.Path, source: WordPiece, target: WordPiece
-) -> None:
-    """Gives a new model the weights of a model folder, to be trained on with other pairs.
-
-    Args:
-        model: A built `Transformer`.
-        folder: A model folder of a Transformer of the same shape.
-        source, target: Model's tokenizers, whose vocabularies must be the folder's.
-
-    Raises:
-        RecipeError: Shapes or the vocabularies differ.
-        CheckpointError: Folder is no model folder of a Transformer.
-
-    Example:
-        >>> start_from(model, "runs/summaries/best", word_piece, word_piece)  # doctest: +SKIP
-    """
-    folder, stored = pathlib.Path(folder), Transformer.from_pretrained(folder)
-    if others := [name for name in SHAPE if stored.config[name] != model.config[name]]:
-        wanted = ", ".join(f"{name} = {stored.config[name]!r}" for name in others)
-        raise RecipeError(
-            f"[model] start: {folder} is a Transformer of another shape; [model] must have {wanted}"
-        )
-    file = folder / "target_vocab.txt"
+def _check_pieces(folder: pathlib.Path, source: WordPiece, target: WordPiece) -> None:
+    """Checks that the word pieces are those of the model that training starts from."""
+    file, other = folder / "vocab.txt", folder / "target_vocab.txt"
     for key, tokenizer, path in (
-        ("vocabulary", source, folder / "vocab.txt"),
-        ("target_vocabulary", target, file if file.is_file() else folder / "vocab.txt"),
+        ("vocabulary", source, file),
+        ("target_vocabulary", target, other if other.is_file() else file),
     ):
         if WordPiece.from_file(path).vocabulary != tokenizer.vocabulary:
             raise RecipeError(
                 f"[model] start: its weights belong to other word pieces; [text] needs {key} ="
                 f' "{path}" in place of {key}_size'
             )
-    weights = variables_by_path(stored)
-    for path, variable in variables_by_path(model).items():
-        variable.assign(weights[path])
 
 
 class PairRun(Run[Transformer, TrainSettings]):
@@ -295,11 +256,11 @@ class PairRun(Run[Transformer, TrainSettings]):
             )
             for pairs in (self._pairs, load_pairs(data.records["validation"]))
         )
-        texts = itertools.islice(pair_texts(data.records["validation"]), evaluate.documents)
+        references = (target for _, target in pair_texts(data.records["validation"]))
         self.validation: AnswerValidation = AnswerValidation(
             model,
             validation,
-            [target for _, target in texts],
+            list(itertools.islice(references, evaluate.documents)),
             Detokenizer(target),
             evaluate.metric,
             evaluate.tokenize,
