@@ -4,8 +4,8 @@ import dataclasses
 import itertools
 import pathlib
 import sys
-from collections.abc import Sequence
-from typing import Any
+
+import numpy as np
 
 from tfsum.data.readers import Corpus, corpus_name, read_pairs
 from tfsum.errors import DataError, Error
@@ -14,6 +14,9 @@ from tfsum.evaluation.bleu import score_with_interval
 from tfsum.evaluation.comparison import Report, bootstrap_intervals
 from tfsum.evaluation.rouge import METRICS, score_each
 from tfsum.generation.generator import Generator
+
+KEYS = ("precision", "recall", "f", "low", "high")
+WORDS = {True: "english", False: "plain"}
 
 
 @dataclasses.dataclass
@@ -27,9 +30,9 @@ class GenerationReport(Report):
         settings: Further settings of the evaluation (words, samples, seed, and the caller's).
 
     Example:
-        >>> report = evaluate_texts(["It rained."], ["It rained."], samples=10)
-        >>> report.rouge["rouge1"]["f"]
-        100.0
+        >>> bleu = {"score": 50.0, "low": 40.0, "high": 60.0, "signature": "tok:13a"}
+        >>> print(GenerationReport(1, bleu, {}, {"seed": 0}).to_text().splitlines()[0])
+        BLEU         50.00 (40.00, 60.00)
     """
 
     texts: int
@@ -39,69 +42,18 @@ class GenerationReport(Report):
 
     def to_text(self) -> str:
         """The report as lines: each score with its interval, then the settings."""
-        lines = [f"{'BLEU':<12}{_cell(self.bleu, 'score')}"]
-        lines += [
+        rouge = [
             f"{metric + ' F':<12}{_cell(scores, 'f')}" for metric, scores in self.rouge.items()
         ]
         return "\n".join(
             [
-                *lines,
+                f"{'BLEU':<12}{_cell(self.bleu, 'score')}",
+                *rouge,
                 "",
                 f"BLEU is {self.bleu['signature']}",
                 f"{self.texts} texts; {self.settings_line()}",
             ]
         )
-
-
-def evaluate_texts(
-    texts: Sequence[str],
-    references: Sequence[str],
-    *,
-    tokenize: str = "13a",
-    english: bool = True,
-    samples: int = 1000,
-    seed: int = 0,
-    **settings: Any,
-) -> GenerationReport:
-    """Scores generated texts, one reference each.
-
-    Args:
-        texts: (N,) generated texts.
-        references: (N,) references; ROUGE takes a line for a sentence.
-        tokenize: The words of BLEU, see `tfsum.evaluation.bleu.score_with_interval`.
-        english: The words of ROUGE, see `tfsum.evaluation.rouge.score_pair`.
-        samples: Samples of both bootstraps.
-        seed: Seed of ROUGE's bootstrap; sacrebleu has its own.
-        **settings: Further settings to show in the report.
-
-    Returns:
-        The report.
-
-    Raises:
-        Error: Numbers of texts and references differ, or there are none.
-
-    Example:
-        >>> print(
-        ...     evaluate_texts(["It rained."], ["It rained."], samples=10).to_text().splitlines()[1]
-        ... )
-        rouge1 F    100.00 (100.00, 100.00)
-    """
-    bleu = score_with_interval(texts, references, samples, tokenize)
-    scores = 100 * score_each(texts, references, english)  # (N, metrics, precision recall F)
-    means, (low, high) = scores.mean(0), bootstrap_intervals(scores[:, :, 2], samples, seed)
-    rouge = {
-        metric: {
-            "precision": float(means[i, 0]),
-            "recall": float(means[i, 1]),
-            "f": float(means[i, 2]),
-            "low": float(low[i]),
-            "high": float(high[i]),
-        }
-        for i, metric in enumerate(METRICS)
-    }
-    words = "english" if english else "plain"
-    settings = {"words": words, "samples": samples, "seed": seed, **settings}
-    return GenerationReport(len(texts), bleu, rouge, settings)
 
 
 def _cell(scores: dict[str, float], name: str) -> str:
@@ -151,39 +103,37 @@ def evaluate(
     elif target_lines < 1:
         raise Error(f"evaluate: target_lines is {target_lines}; expected 1 or more")
 
-    read = read_pairs(corpus, targets, source=source, target=target)
-    pairs = [
-        (text, "\n".join(expected.split("\n")[:target_lines]))
-        for text, expected in itertools.islice(read, limit)
-    ]
-    pairs = _whole(pairs, corpus_name(corpus))
-    answers = [
-        written for group in batched(pairs) for written in generator([text for text, _ in group])
-    ]
-    return evaluate_texts(
-        [written.summary for written in answers],
-        [expected for _, expected in pairs],
-        tokenize=tokenize,
-        english=words == "english",
-        samples=samples,
-        seed=seed,
-        cut=sum(written.coverage < 1 for written in answers),
-        unended=sum(not written.ended for written in answers),
-    )
-
-
-def _whole(pairs: list[tuple[str, str]], name: str) -> list[tuple[str, str]]:
-    """The pairs that have both texts; the others are counted on standard error."""
-    whole = [pair for pair in pairs if all(pair)]
+    read = itertools.islice(read_pairs(corpus, targets, source=source, target=target), limit)
+    pairs = [(text, "\n".join(expected.split("\n")[:target_lines])) for text, expected in read]
+    whole, name = [pair for pair in pairs if all(pair)], corpus_name(corpus)
     if len(whole) < len(pairs):
-        print(
-            f"tfsum: {name}: left out {len(pairs) - len(whole)} pairs without a text",
-            file=sys.stderr,
-        )
-
+        left_out = len(pairs) - len(whole)
+        print(f"tfsum: {name}: left out {left_out} pairs without a text", file=sys.stderr)
     if not whole:
         raise DataError(
             f"{name}: no pair has both texts; name their columns with source and target (--source"
             " and --target)"
         )
-    return whole
+
+    answers = [
+        written for group in batched(whole) for written in generator([text for text, _ in group])
+    ]
+
+    texts = [written.summary for written in answers]
+    references = [expected for _, expected in whole]
+    english = words == "english"
+    scores = 100 * score_each(texts, references, english)  # (N, metrics, precision recall F)
+    low, high = bootstrap_intervals(scores[:, :, 2], samples, seed)
+    rows = np.column_stack([scores.mean(0), low, high]).tolist()
+    return GenerationReport(
+        len(texts),
+        score_with_interval(texts, references, samples, tokenize),
+        {metric: dict(zip(KEYS, row)) for metric, row in zip(METRICS, rows)},
+        {
+            "words": WORDS[english],
+            "samples": samples,
+            "seed": seed,
+            "cut": sum(written.coverage < 1 for written in answers),
+            "unended": sum(not written.ended for written in answers),
+        },
+    )

@@ -29,8 +29,12 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
 def ask(model: Any, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
     outputs = model.call("serving_default", {"text": golden.column(requests, "text")})
-    names = ("summary", "log_probability", "coverage", "ended")
-    columns = (outputs[name].tolist() for name in names)
-    rows = [dict(zip(names, row)) for row in zip(*columns, strict=True)]
-
-    return [{**row, "summary": row["summary"].decode("utf-8")} for row in rows]
+    return [
+        {
+            "summary": outputs["summary"][i].decode("utf-8"),
+            "log_probability": float(outputs["log_probability"][i]),
+            "coverage": float(outputs["coverage"][i]),
+            "ended": bool(outputs["ended"][i]),
+        }
+        for i in range(len(requests))
+    ]

@@ -13,7 +13,22 @@ from tfsum.text.white_space import WHITE_SPACE
 from tfsum.text.word_piece import WordPiece
 
 
-class RowSource(tf.Module):
+class Source(tf.Module):
+    """Base class of what reads texts: with a method `read`, and `at_once`, how many sources of its
+    kind a model reads together.
+
+    Args:
+        word_piece: The tokenizer.
+    """
+
+    def __init__(self, word_piece: WordPiece) -> None:
+        super().__init__(name="source")
+        self.word_piece = word_piece
+        self._known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id)
+        self._bytes = tf.constant(bytes_said(word_piece.vocabulary))
+
+
+class RowSource(Source):
     """Reads a text as one row, `[CLS] pieces [SEP]`, for a `Transformer`.
 
     Pieces beyond the row are cut.
@@ -35,12 +50,11 @@ class RowSource(tf.Module):
         ([[2, 4, 3]], [0.5])
     """
 
+    at_once = 64  # a cache of 64 beams of 4, 6 layers of 512 and 64 tokens is 400 MB
+
     def __init__(self, word_piece: WordPiece, max_source_length: int) -> None:
-        super().__init__(name="source")
-        _check("max_source_length", max_source_length, 3)
-        self.word_piece, self.max_source_length = word_piece, max_source_length
-        self._known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id)
-        self._bytes = tf.constant(bytes_said(word_piece.vocabulary))
+        super().__init__(word_piece)
+        self.max_source_length = at_least(3, max_source_length, "max_source_length")
         # Training used NFC, so serving does; the escape of a reversible vocabulary composes by
         # itself.
         self._compose = None if word_piece.reversible else Compose()
@@ -48,7 +62,12 @@ class RowSource(tf.Module):
     def read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Texts (B,) to `source` (B, Ts) and, of each text, `coverage`, `known`, and whether it is
         `not_empty`."""
-        pieces, texts = self._tokenize(text), tf.size(text)
+        text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="ignore")
+        text = tf.strings.regex_replace(text, f"^{WHITE_SPACE}|{WHITE_SPACE}$", "")
+        if self._compose is not None:
+            text = self._compose.compose_texts(text)
+
+        pieces, texts = self.word_piece.tokenize(text), tf.size(text)
         read = tf.minimum(tf.cast(pieces.row_lengths(), tf.int32), self.max_source_length - 2)
         return {
             "source": self._frame(pieces, read),
@@ -57,14 +76,6 @@ class RowSource(tf.Module):
             "not_empty": pieces.row_lengths() > 0,
         }
 
-    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Texts (B,) to pieces (B, P), as training read them."""
-        text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="ignore")
-        text = tf.strings.regex_replace(text, f"^{WHITE_SPACE}|{WHITE_SPACE}$", "")
-        return self.word_piece.tokenize(
-            text if self._compose is None else self._compose.compose_texts(text)
-        )
-
     def _frame(self, pieces: tf.RaggedTensor, read: tf.Tensor) -> tf.Tensor:
         """Cuts pieces (B, P) to the first ones that the model reads (B,), with [CLS] before and
         [SEP] after: (B, Ts)."""
@@ -72,12 +83,12 @@ class RowSource(tf.Module):
         longest = tf.reduce_max(tf.concat([read, [0]], 0))
         ids = tf.pad(pieces.to_tensor(0, shape=[None, room])[:, :longest], [[0, 0], [1, 1]])
         place, end = tf.range(longest + 2), read[:, tf.newaxis] + 1
-        ids = tf.where(place == end, self.word_piece.sep_id, ids)
 
+        ids = tf.where(place == end, self.word_piece.sep_id, ids)
         return tf.where(place == 0, self.word_piece.cls_id, ids)
 
 
-class DocumentSource(tf.Module):
+class DocumentSource(Source):
     """Reads a text in windows of whole sentences, for a `BertSumAbs`.
 
     The windows are those of `BertSumExt`.
@@ -100,6 +111,9 @@ class DocumentSource(tf.Module):
         ([[2, 4, 5, 3]], [0.5])
     """
 
+    # windows of 512 tokens, whose attention weights are 12 MB a head; see `bert_sum_ext.reading`
+    at_once = 8
+
     def __init__(
         self,
         word_piece: WordPiece,
@@ -107,12 +121,9 @@ class DocumentSource(tf.Module):
         window_length: int,
         max_windows: int,
     ) -> None:
-        super().__init__(name="source")
-        _check("max_windows", max_windows, 1)
-        self.word_piece, self.splitter = word_piece, splitter
-        self.window_length, self.max_windows = window_length, max_windows
-        self._known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id)
-        self._bytes = tf.constant(bytes_said(word_piece.vocabulary))
+        super().__init__(word_piece)
+        self.splitter, self.window_length = splitter, window_length
+        self.max_windows = at_least(1, max_windows, "max_windows")
 
     def read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Texts (B,) to `source`, a dict of `source_ids` and `segment_ids` (B, Ts), and as
@@ -126,9 +137,16 @@ class DocumentSource(tf.Module):
             self.word_piece.cls_id,
             self.word_piece.sep_id,
         )
+        source = self._rows(windows)
+
+        per_text = windows["windows_per_document"]
+        first = tf.gather(tf.cumsum(per_text, exclusive=True), owner)
+        in_window = windows["window_of_sentence"] - first < self.max_windows
+        kept = tf.cast(pieces.row_lengths(), tf.int32) - windows["pieces_cut"]
+        read = tf.where(in_window, kept, 0)
         return {
-            "source": self._rows(windows),
-            "coverage": self._coverage(windows, pieces, owner, texts),
+            "source": source,
+            "coverage": share_read(self._bytes, pieces, read, owner, texts),
             **self._known_words.shares(pieces, Rows(owner, texts)),
             "not_empty": sentences.row_lengths() > 0,
         }
@@ -158,22 +176,6 @@ class DocumentSource(tf.Module):
             "source_ids": rows(windows["token_ids"]),
             "segment_ids": rows(windows["segment_ids"]),
         }
-
-    def _coverage(
-        self,
-        windows: dict[str, tf.Tensor],
-        pieces: tf.RaggedTensor,
-        owner: tf.Tensor,
-        texts: tf.Tensor,
-    ) -> tf.Tensor:
-        """The share of each text's bytes, white space not counted, that the model reads: (B,)."""
-        per_text = windows["windows_per_document"]
-        first = tf.gather(tf.cumsum(per_text, exclusive=True), owner)
-        in_window = windows["window_of_sentence"] - first < self.max_windows
-        kept = tf.where(
-            in_window, tf.cast(pieces.row_lengths(), tf.int32) - windows["pieces_cut"], 0
-        )
-        return share_read(self._bytes, pieces, kept, owner, texts)
 
 
 def share_read(
@@ -210,6 +212,21 @@ def share_read(
     )
 
 
-def _check(name: str, value: int, least: int) -> None:
+def at_least(least: int, value: int, name: str) -> int:
+    """Returns a number of an export, after a check.
+
+    Args:
+        least: The smallest possible number.
+        value: The number.
+        name: Name of the option, for the message.
+
+    Raises:
+        ExportError: It is no whole number, or smaller.
+
+    Example:
+        >>> at_least(1, 2, "max_windows")
+        2
+    """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ExportError(f"{name} is {value!r}; expected a whole number of at least {least}")
+    return value

@@ -75,7 +75,7 @@ class AnswerValidation:
         """The metric, higher is better: BLEU, the mean of the ROUGEs, or the loss below 0."""
         if self.metric == "rouge":
             return float(np.mean([scores[name] for name in METRICS]))
-        return scores["bleu"] if self.metric == "bleu" else -scores["loss"]
+        return scores.get("bleu", -scores["loss"])
 
     def loss(self) -> float:
         """The loss of a target token over all rows, label smoothing included."""
@@ -92,7 +92,5 @@ class AnswerValidation:
     def _answers_of(self, rows: np.ndarray) -> list[str]:
         """The greedy answers to some sources, one batch."""
         batch = self._batcher.assemble(rows)
-        return [
-            text.decode()
-            for text in self._answers({name: batch[name] for name in self._names}).numpy()
-        ]
+        answers = self._answers({name: batch[name] for name in self._names})
+        return [text.decode() for text in answers.numpy()]

@@ -85,5 +85,5 @@ def task_of_config(config: Mapping[str, Any]) -> Task | None:
         >>> task_of_config({"model_type": "bert"}).name
         'bert_for_pretraining'
     """
-    owners = [each for each in tasks() if each.owns(config)]
+    owners = (each for each in tasks() if each.owns(config))
     return min(owners, key=lambda each: each.export_kind is None, default=None)

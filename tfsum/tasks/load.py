@@ -58,10 +58,9 @@ def export_model(
     config = read_json(path)
     task = task_of_config(config)
     if task is None:
-        known = ", ".join(task.name for task in tasks() if task.export)
         raise ExportError(
             f"{path}: model_type is {config.get('model_type')!r}, which is of none of the tasks"
-            f" that export ({known})"
+            f" that export ({', '.join(task.name for task in tasks() if task.export)})"
         )
 
     if task.export_kind is None:
@@ -72,8 +71,7 @@ def export_model(
             " that run"
         )
 
-    export = task.need(task.export, "export")
-    return task.call(export, folder, destination, options=options)
+    return task.call(task.need(task.export, "export"), folder, destination, options=options)
 
 
 def load(path: str | pathlib.Path | None = None, **options: Any) -> Any:
@@ -96,7 +94,7 @@ def load(path: str | pathlib.Path | None = None, **options: Any) -> Any:
         >>> print(summarize("The bridge was closed on Monday. It rained.", sentences=1))
         The bridge was closed on Monday.
     """
-    folder = newest(shipped_model() if path is None else path)
+    folder = newest(path or shipped_model())
     task = task_of(folder, read_description(folder))
     return task.need(task.exported_model, "exported_model")(folder, **options)
 
@@ -188,8 +186,7 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: "Corpus", **opti
     search = {name: options.pop(name) for name in SEARCH if name in options}
     with open_model(model, search) as answer:
         task = task_of(answer.path, answer.description)
-        measure = task.need(task.evaluate, "evaluate")
-        return task.call(measure, answer, corpus, options=options)
+        return task.call(task.need(task.evaluate, "evaluate"), answer, corpus, options=options)
 
 
 def verify(path: str | pathlib.Path) -> dict[str, Any]:

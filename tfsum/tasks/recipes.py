@@ -182,5 +182,6 @@ def prepare(
         import tfsum.papers  # noqa: F401  (adds its writers)
 
     found = task(task_name)
-    function = found.need(found.prepare, "prepare")
-    return found.call(function, corpus, out_dir, vocabulary, options=options)
+    return found.call(
+        found.need(found.prepare, "prepare"), corpus, out_dir, vocabulary, options=options
+    )

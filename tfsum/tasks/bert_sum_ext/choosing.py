@@ -66,8 +66,11 @@ def choose_sentences(
 
     sentences = of_chosen(texts.flat_values, "")
     dateline = tf.strings.length(read.sentences) - tf.strings.length(texts.flat_values)
-    joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
-    summary = tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR)
+    summary = tf.strings.reduce_join(
+        tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64)),
+        axis=-1,
+        separator=SEPARATOR,
+    )
     if "newline" in read.about:
         summary = tf.strings.regex_replace(summary, HYPHENATED, r"\1")
         summary = tf.strings.regex_replace(summary, LINE_BREAK, SEPARATOR)

@@ -7,6 +7,8 @@ from tfsum.html_page import escape, facts, page
 from tfsum.request import Newline, SummaryAnswer, SummaryRequest, sentence_of
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
+RANKS = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}
+
 
 def explain_page(summarizer: Summarizer, text: str, title: str, request: SummaryRequest) -> str:
     """The page about the summary of a text.
@@ -79,10 +81,9 @@ def explain(
     summary = summarizer(text, sentences, newline=newline)
     every = summarizer.score(text, newline)
     place = {end: i for i, (_, end) in enumerate(every.offsets)}  # a dateline is cut at the start
-    ranks = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}
     most = sentences or summarizer.description["sentences"]
     number = "two to four" if most == "auto" else f"at most {most}"
-    rule = f"{number} by {ranks[summarizer.description['selection']]}"
+    rule = f"{number} by {RANKS[summarizer.description['selection']]}"
     if summarizer.description["block_trigrams"]:
         rule += ", none that repeats a trigram of the others"
     return Explanation(
@@ -115,28 +116,25 @@ def html_report(explanation: Explanation, title: str) -> str:
         ... )[:15]
         '<!doctype html>'
     """
-    parts = (_facts, _summary, _text, _table)
-    return page(title, "\n".join(part(explanation) for part in parts))
-
-
-def _facts(explanation: Explanation) -> str:
-    every, summary = explanation.every, explanation.summary
+    every, summary = explanation.every.sentences, explanation.summary
     rows = {
         "model": explanation.model,
         "characters": f"{len(explanation.text):,}",
-        "sentences": f"{len(every.sentences):,}, of which {len(summary.sentences)} are chosen",
+        "sentences": f"{len(every):,}, of which {len(summary.sentences)} are chosen",
         "chosen": explanation.rule,
         "coverage": f"{summary.coverage:.1%} of the text was read",
     }
-    return facts(rows, [*map(sentence_of, summary.warnings)])
-
-
-def _summary(explanation: Explanation) -> str:
-    items = "".join(
-        f'<li dir="auto"><a href="#s{i + 1}">{escape(explanation.every.sentences[i])}</a></li>'
+    chosen = "".join(
+        f'<li dir="auto"><a href="#s{i + 1}">{escape(every[i])}</a></li>'
         for i in explanation.chosen
     )
-    return f"<h2>Summary</h2>\n<ul>{items}</ul>"
+    parts = (
+        facts(rows, [*map(sentence_of, summary.warnings)]),
+        f"<h2>Summary</h2>\n<ul>{chosen}</ul>",
+        _text(explanation),
+        _table(explanation),
+    )
+    return page(title, "\n".join(parts))
 
 
 def _text(explanation: Explanation) -> str:
@@ -168,18 +166,15 @@ def _table(explanation: Explanation) -> str:
     every, chosen = explanation.every, set(explanation.chosen)
     rows = [
         '<tr><td class="number"><a'
-        f' href="#s{i + 1}">{i + 1}</a></td><td>{"✓" if i in chosen else ""}</td><td'
+        f' href="#s{i + 1}">{i + 1}</a></td><td>{"✓" * (i in chosen)}</td><td'
         f' class="number">{score:.3f} <meter min="0" max="1" value="{score:.3f}"></meter></td><td'
         f' class="number">{start:,} to {end:,}</td><td dir="auto">{escape(sentence)}</td></tr>'
         for i, (sentence, score, (start, end)) in enumerate(
             zip(every.sentences, every.scores, every.offsets)
         )
     ]
-    head = "".join(
-        f"<th>{name}</th>" for name in ("sentence", "chosen", "score", "characters", "text")
-    )
-    body = "\n".join(rows)
-
+    names = ("sentence", "chosen", "score", "characters", "text")
+    head, body = "".join(f"<th>{name}</th>" for name in names), "\n".join(rows)
     return (
         f"<h2>Sentences</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
     )

@@ -23,23 +23,38 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
 
 def requests(description: dict) -> list[dict]:
     """The golden requests to an export of this description (assets.extra/tfsum.json)."""
-    options = {"max_sentences": min(3, description["max_sentences"]), "block_trigrams": True}
-    return [{"text": text, **options} for text in TEXTS]
+    most = min(3, description["max_sentences"])
+    return [{"text": text, "max_sentences": most, "block_trigrams": True} for text in TEXTS]
 
 
 def ask(model: Any, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
-    inputs = {name: column(requests, name) for name in ("text", "max_sentences", "block_trigrams")}
-    outputs = model.call("summarize", inputs)
-    every = model.call("score", {"text": inputs["text"]})
+    text, number, block = (
+        column(requests, name) for name in ("text", "max_sentences", "block_trigrams")
+    )
     # every sentence that may be chosen: sentences that are as good as equal could change places
     asked = extract_inputs(len(requests), query=b"a bridge", query_weight=0.0)
     known = model.signatures["extract"]  # an older export has fewer
     asked = {name: values for name, values in asked.items() if name in known}
-    within = model.call("extract", {"text": inputs["text"], **asked})
-    number = {"max_keywords": inputs["max_sentences"]}
-    words = model.call("keywords", {"text": inputs["text"], **number})
-    return [_answer(outputs, every, within, words, i) for i in range(len(requests))]
+    choice = {"max_sentences": number, "block_trigrams": block}
+    outputs = model.call("summarize", {"text": text, **choice})
+    every = model.call("score", {"text": text})
+    within = model.call("extract", {"text": text, **asked})
+    words = model.call("keywords", {"text": text, "max_keywords": number})
+    return [
+        {
+            "summary": outputs["summary"][i].decode("utf-8"),
+            "start": outputs["start"][i, :count].tolist(),
+            "end": outputs["end"][i, :count].tolist(),
+            "score": outputs["score"][i, :count].tolist(),
+            "count": count,
+            "coverage": float(outputs["coverage"][i]),
+            "all_scores": every["score"][i, : every["count"][i]].tolist(),
+            "within": within["summary"][i].decode("utf-8"),
+            "keyword_scores": words["score"][i].tolist(),
+        }
+        for i, count in enumerate(outputs["count"].tolist())
+    ]
 
 
 def extract_inputs(rows: int, **given: Value | bytes) -> dict[str, list[Value | bytes]]:
@@ -48,30 +63,14 @@ def extract_inputs(rows: int, **given: Value | bytes) -> dict[str, list[Value | 
     return {name: [value] * rows for name, value in (nothing | given).items()}
 
 
-def _answer(outputs: dict, every: dict, within: dict, words: dict, i: int) -> dict:
-    """Row i of the outputs of `summarize`, `score`, `extract` and `keywords`."""
-    count, total = int(outputs["count"][i]), int(every["count"][i])
-    return {
-        "summary": outputs["summary"][i].decode("utf-8"),
-        "start": outputs["start"][i, :count].tolist(),
-        "end": outputs["end"][i, :count].tolist(),
-        "score": outputs["score"][i, :count].tolist(),
-        "count": count,
-        "coverage": float(outputs["coverage"][i]),
-        "all_scores": every["score"][i, :total].tolist(),
-        "within": within["summary"][i].decode("utf-8"),
-        "keyword_scores": words["score"][i].tolist(),
-    }
-
-
 def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
     """The warm-up requests of some texts: (signature, inputs) each."""
-    options = {"max_sentences": [3] * len(texts), "block_trigrams": [True] * len(texts)}
-    limits = extract_inputs(len(texts), max_words=60, block_trigrams=True)
-    return [
-        ("serving_default", {"text": texts}),
-        ("summarize", {"text": texts, **options}),
-        ("extract", {"text": texts, **limits}),
-        ("keywords", {"text": texts, "max_keywords": [8] * len(texts)}),
-        ("score", {"text": texts}),
-    ]
+    rows = len(texts)
+    inputs: dict[str, dict] = {
+        "serving_default": {},
+        "summarize": {"max_sentences": [3] * rows, "block_trigrams": [True] * rows},
+        "extract": extract_inputs(rows, max_words=60, block_trigrams=True),
+        "keywords": {"max_keywords": [8] * rows},
+        "score": {},
+    }
+    return [(signature, {"text": texts, **others}) for signature, others in inputs.items()]

@@ -50,8 +50,9 @@ class Read(NamedTuple):
 
     def per_text(self, values: tf.Tensor) -> tf.RaggedTensor:
         """Values of the sentences (N,) as rows (B, S)."""
-        lengths = tf.cast(self.count, tf.int64)
-        return tf.RaggedTensor.from_row_lengths(values, lengths, validate=False)
+        return tf.RaggedTensor.from_row_lengths(
+            values, tf.cast(self.count, tf.int64), validate=False
+        )
 
 
 class Reader(tf.Module):
@@ -96,8 +97,9 @@ class Reader(tf.Module):
         # (D,) the documents of all texts, and where each begins in its text
         documents = tf.strings.split(text, DOCUMENT_SEPARATOR)
         texts = Rows.of(documents)
-        length = tf.strings.length(documents.flat_values) + len(DOCUMENT_SEPARATOR)
-        begin = texts.sums_before(length)
+        begin = texts.sums_before(
+            tf.strings.length(documents.flat_values) + len(DOCUMENT_SEPARATOR)
+        )
 
         # (N,) the sentences of all documents
         split = self.splitter.split(documents.flat_values)
@@ -117,8 +119,7 @@ class Reader(tf.Module):
             **self.known_words.shares(pieces, in_texts),
         }
         if self.splitter.newline == "auto":
-            is_wrapped = texts.any(split["wrapped"])
-            about["newline"] = tf.where(is_wrapped, "paragraph", "sentence")
+            about["newline"] = tf.where(texts.any(split["wrapped"]), "paragraph", "sentence")
             about["unpunctuated"] = texts.any(split["unpunctuated"])
         return Read(
             sentences.flat_values,
@@ -188,13 +189,16 @@ class Reader(tf.Module):
         special = [0, self.word_piece.cls_id, self.word_piece.sep_id]
 
         def encode(rows: tf.Tensor) -> list[tf.Tensor]:
-            longest = _rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS)
-            length = tf.minimum(longest, self.window_length)
+            length = _rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS)
+            length = tf.minimum(length, self.window_length)
             most = _rounded_up(tf.reduce_max(tf.gather(sentences, rows)), SENTENCES)
             starts = columns(tf.gather(windows["sentence_starts"], rows), most, -1)
-            token_ids = columns(tf.gather(windows["token_ids"], rows), length, 0)
-            segment_ids = columns(tf.gather(windows["segment_ids"], rows), length, 0)
+            token_ids, segment_ids = (
+                columns(tf.gather(windows[name], rows), length, 0)
+                for name in ("token_ids", "segment_ids")
+            )
             vectors, rates = self.encode(token_ids, segment_ids, starts)
+
             vectors = tf.boolean_mask(vectors, starts >= 0)
             if not self.word_head:
                 return [vectors]
@@ -202,8 +206,9 @@ class Reader(tf.Module):
             return [vectors, tf.boolean_mask(rates, is_piece)]
 
         specs = [tf.TensorSpec([None, self.width]), tf.TensorSpec([None, 2])]
-        every = tf.range(tf.size(lengths))
-        return in_groups(encode, every, WINDOWS_AT_ONCE, specs[: 1 + self.word_head])
+        return in_groups(
+            encode, tf.range(tf.size(lengths)), WINDOWS_AT_ONCE, specs[: 1 + self.word_head]
+        )
 
     def score_documents(self, vectors: tf.Tensor, per_document: tf.Tensor) -> tf.Tensor:
         """Scores all sentences, those of a document together.
@@ -250,8 +255,8 @@ def _coverage(
     Only a sentence longer than a window is cut; its bytes count as read in the share of its pieces
     that are.
     """
-    bare = tf.strings.regex_replace(sentences, f"{SPACE}+", "")
-    size = tf.cast(tf.strings.length(bare), tf.float64)
+    bytes_of = tf.strings.length(tf.strings.regex_replace(sentences, f"{SPACE}+", ""))
+    size = tf.cast(bytes_of, tf.float64)
     all_pieces = tf.maximum(tf.cast(pieces.row_lengths(), tf.float64), 1.0)
     unread = size * tf.cast(pieces_cut, tf.float64) / all_pieces
     return tf.cast(1.0 - texts.sum(unread) / tf.maximum(texts.sum(size), 1.0), tf.float32)
