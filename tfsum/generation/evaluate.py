@@ -105,6 +105,7 @@ def evaluate(
 
     read = itertools.islice(read_pairs(corpus, targets, source=source, target=target), limit)
     pairs = [(text, "\n".join(expected.split("\n")[:target_lines])) for text, expected in read]
+
     whole, name = [pair for pair in pairs if all(pair)], corpus_name(corpus)
     if len(whole) < len(pairs):
         left_out = len(pairs) - len(whole)
@@ -121,6 +122,7 @@ def evaluate(
 
     texts = [written.summary for written in answers]
     references = [expected for _, expected in whole]
+
     english = words == "english"
     scores = 100 * score_each(texts, references, english)  # (N, metrics, precision recall F)
     low, high = bootstrap_intervals(scores[:, :, 2], samples, seed)

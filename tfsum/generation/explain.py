@@ -98,6 +98,7 @@ def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
     rows = tf.RaggedTensor.from_row_starts(
         tf.constant(ids, tf.int32), tf.constant(begins, tf.int64)
     )
+
     texts = Detokenizer(vocabulary).detokenize(rows).numpy()
     named = [text.decode().strip() or pieces[begin] for text, begin in zip(texts, begins)]
     return named, (np.searchsorted(begins, np.arange(len(ids)), side="right") - 1).tolist()

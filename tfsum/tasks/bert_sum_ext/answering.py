@@ -113,6 +113,7 @@ class Question:
         if request.together:
             whole = (text.replace(DOCUMENT_SEPARATOR, " ") for text in self._given)
             self._texts = [DOCUMENT_SEPARATOR.join(whole)]
+
         self.encoded = [as_bytes(text) for text in self._texts]
         self._newlines: list[str] | None = None
         exported = self._defaults.newline

@@ -126,6 +126,7 @@ def evaluate(
 
     documents = _documents(corpus, limit, text, summary)
     references = [document["summary"] for document in documents]
+
     told: dict[str, object] = {"selection": selection}
     split: list[list[str]] | None = None  # for baselines, which the papers' selections have
     if selection == "model":
@@ -172,6 +173,7 @@ def _documents(corpus: Corpus, limit: int | None, text: str, summary: str) -> li
 
     rows = read_corpus(corpus, text=text, summary=summary)
     documents = list(itertools.islice(filter(is_whole, rows), limit))
+
     name = corpus_name(corpus)
     if left_out:
         counted = ", ".join(f"{left_out[reason]} {reason}" for reason in sorted(left_out))
@@ -228,6 +230,7 @@ def score_systems(
         name: score_each(summaries, references, english) for name, summaries in systems.items()
     }
     table = _table(scores, samples, seed)
+
     for name, summaries in systems.items():
         words = [sum(len(sentence.split()) for sentence in summary) for summary in summaries]
         table[name] |= {
@@ -251,6 +254,7 @@ def _table(scores: dict[str, np.ndarray], samples: int, seed: int) -> dict[str, 
     f = 100 * every[..., 2]
     columns = np.stack([f, f - f[:, [list(scores).index(BASELINE)]]], axis=-1)
     ends = [columns.mean(0), *bootstrap_intervals(columns, samples, seed)]
+
     values = [*np.moveaxis(100 * every[..., :2].mean(0), -1, 0)]
     values += [end[..., i] for i in range(2) for end in ends]  # in the order of `KEYS`
     rows = np.stack(values, axis=-1).tolist()

@@ -96,6 +96,7 @@ def export_model(
         if block_trigrams is None
         else block_trigrams,
     }
+
     module = build(source, settings, ops, choice, storage)
     text = {**TEXT_SETTINGS, **settings["text"], "window_length": module.window_length}
 
@@ -302,6 +303,7 @@ class ExtractiveSummarizer(tf.Module):
         # 0 is no limit there, and here no sentence
         most = tf.where(most == 0, NO_SENTENCE, most)
         options = nothing | {"max_sentences": most, "block_trigrams": block_trigrams}
+
         outputs = self.extract(text, *options.values())
         return outputs | {
             name: columns(outputs[name], self.max_sentences, fill) for name, fill in FILLS.items()
@@ -329,6 +331,7 @@ class ExtractiveSummarizer(tf.Module):
             tf.debugging.assert_equal(
                 tf.shape(given), tf.shape(text), f"{name}: expected one value for each text"
             )
+
         read, by_rouge = self.reader.read(text), self.selection == "expected_rouge"
         chosen = choose_sentences(read, Options(**named), self.word_piece, self.words, by_rouge)
         return {**chosen, **read.about}

@@ -36,6 +36,7 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
     asked = extract_inputs(len(requests), query=b"a bridge", query_weight=0.0)
     known = model.signatures["extract"]  # an older export has fewer
     asked = {name: values for name, values in asked.items() if name in known}
+
     choice = {"max_sentences": number, "block_trigrams": block}
     outputs = model.call("summarize", {"text": text, **choice})
     every = model.call("score", {"text": text})

@@ -72,6 +72,7 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumExt:
         encoder = Bert.from_pretrained(data.folder, **settings.dropout_rates)
     else:
         encoder = {**read_bert_config(data.folder), **settings.dropout_rates}
+
     model = BertSumExt(
         encoder,
         head=settings.head,
@@ -130,6 +131,7 @@ class ExtractiveValidation:
         ][: evaluate.documents]
         self._texts = [sentences for sentences, _ in documents]
         self._references = [summary for _, summary in documents]
+
         self._documents = load_windows(records, model.window_length, train.max_windows)
         self._batcher = DocumentBatcher(
             self._documents,
@@ -178,6 +180,7 @@ class ExtractiveValidation:
         """
         every, number = self._documents, self.evaluate.sentences
         lengths = [len(scores) for scores, _ in answers]
+
         pieces = rates = None
         if self.evaluate.selection == "expected_rouge":
             first, counts = (
@@ -257,6 +260,7 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
         self._word_piece = WordPiece.from_file(data.folder / "vocab.txt")
         # The batches of first windows are not needed after the others are read.
         self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
+
         words = self._word_piece.vocabulary
         ((pieces, _),) = load_columns(self._records, "pieces")
         self.vocabularies = [words]

@@ -77,6 +77,7 @@ def sentence_windows(
                 found += [(start, split[start]) for start in starts]
             if window_targets != "sentences":
                 found += [(_most_like(split, line), line) for line in target.split("\n")]
+
             for start, target_of_run in found:
                 yield " ".join(split[start : start + sentences]), target_of_run
 
@@ -272,6 +273,7 @@ class PairWriter(RecordWriter):
         room = self.settings["max_source_length"] - 2  # beside [CLS] and [SEP]
         longest = self.settings["max_target_length"] - 1
         source_words, target_words = self.word_pieces
+
         for batch in batched(documents, _TOGETHER):
             *texts, lines_beyond = zip(*batch, strict=True)
             counts["lines_beyond"] += sum(lines_beyond)

@@ -85,6 +85,7 @@ def prepare_data(recipe: RecipeSettings) -> PairData:
         window_targets=data.window_targets,
         **case,
     )
+
     source, target = (WordPiece.from_file(file, **case) for file in files)
     settings = {
         **case,
@@ -125,6 +126,7 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
             " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
             " only beside vocabulary_size"
         )
+
     if ready:
         found = [vocabulary_file(file) for file in ready]
         return found[0], found[-1]
@@ -144,6 +146,7 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
     wanted = {"vocab.txt": (texts(0, 1), sizes[0])}
     if len(sizes) == 2:
         wanted = {"vocab.txt": (texts(0), sizes[0]), "target_vocab.txt": (texts(1), sizes[1])}
+
     found = learned_vocabularies(
         pathlib.Path(data.records) / "vocabulary",
         {
@@ -195,6 +198,7 @@ def build_model(recipe: RecipeSettings, data: PairData) -> Transformer:
         max_length=settings.max_length,
     )
     model.build()
+
     log(f"{sum(v.shape.num_elements() for v in model.trainable_variables):,} weights")
     if settings.start is not None:
         folder = pathlib.Path(settings.start)
