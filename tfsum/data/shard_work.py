@@ -29,12 +29,14 @@ class RecordWriter:
     Args:
         settings: Settings that the task's `prepare` collects; `lowercase` and `strip_accents` are
             those of the tokenizers.
+            `newline`, where there is one, that of the sentence splitter.
         vocabularies: Files of their word pieces.
 
     Attributes:
         count_names: Names of the counts, in the order of the manifest.
         settings: Settings of the preparation.
         word_pieces: A tokenizer for each vocabulary.
+        splitter: A `SentenceSplitter`.
 
     Example:
         >>> import tempfile
@@ -53,11 +55,13 @@ class RecordWriter:
     count_names: tuple[str, ...] = ()
 
     def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
+        from tfsum.text.sentence_splitter import SentenceSplitter
         from tfsum.text.word_piece import WordPiece
 
         self.settings = settings
         case = {name: settings[name] for name in ("lowercase", "strip_accents")}
         self.word_pieces = [WordPiece.from_file(file, **case) for file in vocabularies]
+        self.splitter = SentenceSplitter(newline=settings.get("newline", "sentence"))
 
     def records(
         self, name: str, documents: Iterator[Any], counts: collections.Counter

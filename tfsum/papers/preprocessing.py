@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tfsum.data.documents.writer import DocumentWriter
+from tfsum.data.documents.prepare import DocumentWriter
 from tfsum.data.records import make_record
 from tfsum.errors import DataError
 from tfsum.papers.selection import combination_labels, greedy_labels
@@ -255,7 +255,7 @@ class OriginalWriter(DocumentWriter):
         texts = [sentence.decode("utf-8", "replace") for sentence in sentences]
         read = texts[:MOST_SENTENCES] if self._presumm else texts
         summary = document["summary"]
-        labels = document["labels"] if self._label is None else self._label(read, summary)
+        labels = self._labels(document, read)
         if self._presumm and self.settings["lowercase"]:
             texts, summary = [text.lower() for text in texts], summary.lower()
         example = self._example(texts, summary, labels)

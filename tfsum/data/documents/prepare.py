@@ -4,11 +4,13 @@ import collections
 import functools
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from tfsum.data.documents.oracle import combination_labels, greedy_labels, soft_labels
 from tfsum.data.preparation import (
     RecordWriter,
     ShardRunner,
+    batched,
     case_settings,
     check_settings,
     shard_names,
@@ -27,18 +29,93 @@ LEAST = {
     "processes": 1,
 }
 """The smallest value of some settings."""
-MakeWriter = Callable[[Mapping[str, Any], Sequence[str]], RecordWriter]
+_SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
-def _document_writer(settings: Mapping[str, Any], vocabularies: Sequence[str]) -> RecordWriter:
-    # In here: a worker process settles how TensorFlow works before a writer loads it.
-    from tfsum.data.documents.writer import DocumentWriter
+class DocumentWriter(RecordWriter):
+    """Splits, tokenizes and labels documents, see `RecordWriter`."""
 
-    return DocumentWriter(settings, vocabularies)
+    oracles: ClassVar[dict[str, Callable[..., list[float]]]] = {
+        "greedy": greedy_labels,
+        "combination": combination_labels,
+        "soft": soft_labels,
+    }
+    count_names = (
+        "documents",
+        "sentences",
+        "pieces",
+        "labelled_sentences",
+        "empty",
+        "sentences_beyond",
+        "relabelled",
+        "cut",
+        "pieces_cut",
+        "without_overlap",
+    )
+
+    def records(
+        self, name: str, documents: Iterator[dict[str, Any]], counts: collections.Counter
+    ) -> Iterator[bytes]:
+        for batch in batched(documents, _SPLIT_TOGETHER):
+            if self.settings["labels"] == "corpus":
+                rows = [[text.encode() for text in document["sentences"]] for document in batch]
+            else:
+                texts = [document["text"] for document in batch]
+                rows = self.splitter.split(texts)["sentences"].to_list()
+
+            for document, sentences in zip(batch, rows, strict=True):
+                counts["empty"] += not sentences
+                if sentences:
+                    yield from self._records_of(document, sentences, counts)
+
+    def _records_of(
+        self, document: dict[str, Any], sentences: list[bytes], counts: collections.Counter
+    ) -> Iterator[bytes]:
+        """The record of a document; none where it is left out."""
+        # In here: a worker process settles how TensorFlow works before anything loads it.
+        from tfsum.data.records import make_record
+
+        kept = sentences[: self.settings["max_sentences"]]
+        texts = [sentence.decode("utf-8", "replace") for sentence in sentences]
+        labels = self._labels(document, texts[: len(kept)])[: len(kept)]
+        wanted = labels
+        if len(kept) < len(sentences):
+            wanted = self._labels(document, texts)
+
+        (word_piece,), longest = self.word_pieces, self.settings["window_length"] - 2
+        pieces = word_piece.tokenize(kept).to_list()
+        beyond = [len(ids) - longest for ids in pieces if len(ids) > longest]
+        pieces = [ids[:longest] for ids in pieces]
+        counts.update(
+            documents=1,
+            sentences=len(kept),
+            pieces=sum(map(len, pieces)),
+            labelled_sentences=sum(label > 0 for label in labels),
+            sentences_beyond=len(sentences) - len(kept),
+            relabelled=any(wanted[len(kept) :]),
+            cut=len(beyond),
+            pieces_cut=sum(beyond),
+            without_overlap=not any(labels),
+        )
+        summary = document["summary"]
+        summary_pieces = word_piece.tokenize([summary]).flat_values.numpy()
+        yield make_record(document["id"], pieces, labels, kept, summary, summary_pieces)
+
+    def _labels(self, document: dict[str, Any], sentences: list[str]) -> list[float]:
+        """The labels of the first sentences of a document: the corpus's own, or an oracle's."""
+        kind = self.settings["labels"]
+        if kind == "corpus":
+            return document["labels"]
+
+        options = {"temperature": self.settings["temperature"]} if kind == "soft" else {}
+        size = self.settings["summary_sentences"]
+        return self.oracles[kind](sentences, document["summary"], size, **options)
 
 
 # Value of `legacy` -> what makes its writer; `import tfsum.papers` adds those of the papers.
-WRITERS: dict[str | None, MakeWriter] = {None: _document_writer}
+WRITERS: dict[str | None, Callable[[Mapping[str, Any], Sequence[str]], RecordWriter]] = {
+    None: DocumentWriter
+}
 
 
 def prepare(

@@ -221,29 +221,22 @@ class SentencePairWriter(RecordWriter):
         "empty_sentences",
     )
 
-    def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
-        # In here: a worker process settles how TensorFlow works before anything loads it.
-        from tfsum.text.sentence_splitter import SentenceSplitter
-
-        super().__init__(settings, vocabularies)
-        self._options = PairOptions(
-            **{field.name: settings[field.name] for field in dataclasses.fields(PairOptions)}
-        )
-        self._splitter = SentenceSplitter(newline=settings["newline"])
-
     def records(
         self, name: str, documents: Iterator[str], counts: collections.Counter
     ) -> Iterator[bytes]:
+        # In here: a worker process settles how TensorFlow works before anything loads it.
         from tfsum.data.records import make_sentence_pair_record
 
         (word_piece,) = self.word_pieces
+        names = [field.name for field in dataclasses.fields(PairOptions)]
+        options = PairOptions(**{name: self.settings[name] for name in names})
         tokenized = list(self._tokenized(documents, counts))
         # Of the shard alone: one written again, by whichever process, has the same pairs.
         rng = random.Random(f"{self.settings['seed']}/{name}")
 
         for _ in range(self.settings["duplicates"]):
             for index in range(len(tokenized)):
-                for pair in draw_pairs(tokenized, index, self._options, rng, counts):
+                for pair in draw_pairs(tokenized, index, options, rng, counts):
                     pieces = pair.first + pair.second
                     unknown = pieces.count(word_piece.unk_id)
                     counts.update(pairs=1, pieces=len(pieces), unknown_pieces=unknown)
@@ -254,7 +247,7 @@ class SentencePairWriter(RecordWriter):
     ) -> Iterator[list[list[int]]]:
         """The documents that have any, as sentences of pieces."""
         for batch in batched(documents, _SPLIT_TOGETHER):
-            sentences = self._splitter.split(batch)["sentences"]
+            sentences = self.splitter.split(batch)["sentences"]
             pieces = sentences.with_flat_values(self.word_pieces[0].tokenize(sentences.flat_values))
             for document in pieces.to_list():
                 kept = [sentence for sentence in document if sentence]
