@@ -144,7 +144,7 @@ def test_what_the_originals_do_not_do_is_refused(place):
         Error, match="legacy is 'bertsum' with labels 'greedy' and newline 'sentence'; expected"
     ):
         prepare("a.train.json", "other", "encoder", legacy="bertsum")
-    with pytest.raises(Error, match="legacy is 'presum'; known are None, 'bertsum', 'presumm'"):
+    with pytest.raises(Error, match="legacy is 'presum'; expected None or 'bertsum' or 'presumm'"):
         prepare("a.train.json", "other", "encoder", legacy="presum")
     (place / "vocab.txt").write_text("\n".join(word for word in WORDS if "unused" not in word))
     with pytest.raises(

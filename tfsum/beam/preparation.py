@@ -12,7 +12,7 @@ import apache_beam as beam
 import tfsum
 from tfsum.atomic_files import write_atomically
 from tfsum.beam.running import running
-from tfsum.data.shard_work import ShardWork
+from tfsum.data.shards import ShardWork
 from tfsum.loading import load_tensorflow
 
 

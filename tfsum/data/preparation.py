@@ -2,7 +2,6 @@
 and vocabularies that are learned from one."""
 
 import collections
-import contextlib
 import functools
 import itertools
 import pathlib
@@ -11,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tqdm
-from filelock import FileLock, Timeout
+from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from tfsum.data.corpus_files import file_digests
-from tfsum.data.manifest import Manifest
-from tfsum.data.shard_work import RecordWriter, ShardRunner, ShardWork, run_shards
+from tfsum.data.shards import Manifest, RecordWriter, ShardRunner, ShardWork, run_shards
 from tfsum.errors import DataError, Error
 from tfsum.formats.text_settings import piece_file, read_text_settings
 from tfsum.terminal_size import bar_size
@@ -58,10 +56,8 @@ def check_settings(
             raise Error(f"prepare: {name} is {settings[name]}; expected {smallest} or more")
     for name, values in known.items():
         if settings[name] not in values:
-            *first, last = map(repr, values)
-            raise Error(
-                f"prepare: {name} is {settings[name]!r}; expected {', '.join(first)} or {last}"
-            )
+            expected = " or ".join(map(repr, values))
+            raise Error(f"prepare: {name} is {settings[name]!r}; expected {expected}")
 
 
 def case_settings(
@@ -88,10 +84,9 @@ def case_settings(
         {'lowercase': False, 'strip_accents': False}
     """
     stored = read_text_settings(vocabulary, lowercase)
-    if strip_accents is None:
-        strip_accents = stored["strip_accents"]
     lower = bool(stored["lowercase"])
-    return {"lowercase": lower, "strip_accents": lower if strip_accents is None else strip_accents}
+    accents = (strip_accents, stored["strip_accents"], lower)
+    return {"lowercase": lower, "strip_accents": next(a for a in accents if a is not None)}
 
 
 def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:
@@ -213,30 +208,21 @@ def write_records(
         return manifest.finish(left_out)
 
 
-@contextlib.contextmanager
-def _locked(folder: pathlib.Path, progress: bool) -> Iterator[None]:
-    """Holds the lock of a folder of records inside the block; waits where another process has
-    it."""
+def _locked(folder: pathlib.Path, progress: bool) -> AcquireReturnProxy:
+    """Locks a folder of records, after another process that has it; a `with` block holds it."""
     lock = FileLock(folder / LOCK)
     try:
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            if progress:
-                print(
-                    f"{folder}: another process writes these records; waiting for it",
-                    file=sys.stderr,
-                )
-            lock.acquire()
+        return lock.acquire(blocking=False)
+    except Timeout:
+        if progress:
+            print(
+                f"{folder}: another process writes these records; waiting for it", file=sys.stderr
+            )
+        return lock.acquire()
     except OSError as error:
         raise Error(
             f"{folder}: cannot be written ({error.strerror}); choose another folder of records"
         ) from None
-
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def learned_vocabularies(

@@ -207,14 +207,9 @@ def prepare(
         "columns": columns or {},
         "legacy": legacy,
     }
-    check_settings(settings | {"processes": processes}, LEAST, {"labels": LABELS})
-    if legacy not in WRITERS:
-        known = ", ".join(map(repr, WRITERS))
-        raise Error(
-            f"prepare: legacy is {legacy!r}; known are {known} (`import tfsum.papers` adds those of"
-            " the papers)"
-        )
-
+    check_settings(
+        settings | {"processes": processes}, LEAST, {"labels": LABELS, "legacy": tuple(WRITERS)}
+    )
     if legacy and (labels == "soft" or newline != "line"):
         raise Error(
             f"prepare: legacy is {legacy!r} with labels {labels!r} and newline {newline!r};"

@@ -1,10 +1,10 @@
-"""The manifest of a folder of records: what it checks, and what it is not."""
+"""The manifest of a folder of shards: what it checks, and what it is not."""
 
 import pathlib
 
 import pytest
 
-from tfsum.data.manifest import Manifest
+from tfsum.data.shards import Manifest
 from tfsum.errors import DataError, Error
 
 
