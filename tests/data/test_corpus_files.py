@@ -136,15 +136,15 @@ class Malicious:
         ([1], "holds a list, expected a list of dictionaries"),
         (
             [{"src_txt": ["a"], "labels": [1]}],
-            "example 1: field 'tgt_txt': found fields src_txt, labels, expected the",
+            "example 1: tgt_txt: Field required, found {'src_txt': .*; expected src_txt",
         ),
         (
             [{"src_txt": "a", "tgt_txt": "b", "labels": []}],
-            "example 1: field 'src_txt': found 'a', expected a list of sen",
+            "example 1: src_txt: Input should be a valid list, found 'a'; expected src_txt, a list",
         ),
         (
             [{"src_txt": ["a"], "tgt_txt": "b", "labels": [2]}],
-            "field 'labels': found .2., expected a list of 0 and 1",
+            r"labels.0.: Input should be 0 or 1, found 2; expected .* labels, a list of 0 and 1",
         ),
     ],
 )
@@ -164,12 +164,12 @@ def test_wrong_shards_are_named_and_nothing_of_them_runs(
         (
             "a.json",
             '[{"src": "It rained.", "tgt": []}]',
-            r"document 1: field 'src': found 'It rained.', expected a list",
+            "document 1: src: Input should be a valid list, found 'It rained.'; expected",
         ),
         (
             "a.json",
             '[{"text": "It rained."}]',
-            r"document 1: field 'src': found fields text, expected a list of sentences",
+            "document 1: src: Field required, found {'text': 'It rained.'}; expected an obj",
         ),
         (
             "a.json",

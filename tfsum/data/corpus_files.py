@@ -10,12 +10,12 @@ import hashlib
 import io
 import pathlib
 import re
-import types
 import zlib
 from collections.abc import Iterator, Mapping
+from typing import IO
 
-from tfsum.data.manifest import digest
 from tfsum.data.rows import name_kind
+from tfsum.data.shards import digest
 from tfsum.errors import DataError
 from tfsum.formats.torch_file import is_torch_file
 
@@ -64,16 +64,16 @@ def corpus_files(corpus: str | pathlib.Path) -> list[pathlib.Path]:
     path = pathlib.Path(corpus)
     if path.is_dir():
         return _in_folder(path)
-    if path.is_file():
-        return _stories(path) if _is_list(path) else [path]
-    if not path.exists() and glob.has_magic(str(corpus)):
-        if matches := [pathlib.Path(name) for name in sorted(glob.glob(str(corpus)))]:
-            return matches
-        raise DataError(
-            f"{corpus}: no file has a name of this pattern; look at the folder, or name one file"
-        )
+    if _begin(path).lower().startswith(_ADDRESS):
+        return _stories(path)
+    if path.exists() or not glob.has_magic(str(corpus)):
+        return [path]
 
-    return [path]
+    if matches := sorted(glob.glob(str(corpus))):
+        return list(map(pathlib.Path, matches))
+    raise DataError(
+        f"{corpus}: no file has a name of this pattern; look at the folder, or name one file"
+    )
 
 
 def corpus_digest(corpus: str | pathlib.Path) -> str:
@@ -103,14 +103,8 @@ def _in_folder(folder: pathlib.Path) -> list[pathlib.Path]:
     )
 
 
-def _is_list(path: pathlib.Path) -> bool:
-    with contextlib.suppress(OSError), path.open("rb") as file:  # whoever reads the file reports it
-        return file.read(8).lower().startswith(_ADDRESS)
-    return False
-
-
 def _stories(path: pathlib.Path) -> list[pathlib.Path]:
-    with open_text(path, "text") as (file, _):
+    with open_text(path, "text") as file:
         addresses = [line.strip() for line in file if line.strip()]
     by_hash = {hashlib.sha1(address.encode()).hexdigest(): address for address in addresses}
     # `NAME.story.json` of CoreNLP comes before `NAME.story`
@@ -143,11 +137,7 @@ def file_kind(path: pathlib.Path) -> str | None:
         >>> file_kind(path)
         '.jsonl'
     """
-    begin = b""
-    if path.is_file():  # of a pipe nothing can be read twice
-        # whoever reads the file reports its errors
-        with contextlib.suppress(OSError, EOFError, zlib.error), _open_bytes(path) as file:
-            begin = file.read(256)
+    begin = _begin(path)
     if is_torch_file(begin):
         return SHARD
     for kind, pattern in _BEGINS.items():
@@ -158,7 +148,7 @@ def file_kind(path: pathlib.Path) -> str | None:
 
 
 @contextlib.contextmanager
-def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
+def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[IO[str]]:
     """Opens a UTF-8 file, plain or compressed by gzip, for reading.
 
     Args:
@@ -167,8 +157,7 @@ def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tupl
         newline: Argument of `open`.
 
     Yields:
-        The open file, and an object whose `line` the caller sets to the number of lines that it has
-        read, so that errors name the place.
+        The open file.
 
     Raises:
         DataError: It cannot be read, is cut, or is not UTF-8.
@@ -180,7 +169,6 @@ def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tupl
         Traceback (most recent call last):
         tfsum.errors.DataError: no_such_file.jsonl: cannot be read (No such file or directory); ...
     """
-    read = types.SimpleNamespace(line=0)
     try:
         opened = _open_bytes(path)
     except OSError as error:
@@ -188,17 +176,28 @@ def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tupl
 
     try:
         with opened, io.TextIOWrapper(opened, encoding="utf-8-sig", newline=newline) as file:
-            yield file, read
+            yield file
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
-            f"{path}: cannot be read after line {read.line} ({error}); expected a whole {kind} file"
+            f"{path}: cannot be read after line {_lines_to_error(path)} ({error}); expected a whole"
+            f" {kind} file"
         ) from error
     except UnicodeDecodeError as error:
         wrong = error.object[error.start : error.end]
         raise DataError(
-            f"{path}:{_broken_line(path)}: not UTF-8 ({error.reason} at {wrong!r}); convert the"
+            f"{path}:{_lines_to_error(path)}: not UTF-8 ({error.reason} at {wrong!r}); convert the"
             " file to UTF-8"
         ) from error
+
+
+def _begin(path: pathlib.Path) -> bytes:
+    """What a file begins with, decompressed; nothing of one that cannot be read, which whoever
+    reads it reports, or of a pipe, which cannot be read twice."""
+    with contextlib.suppress(OSError, EOFError, zlib.error):
+        if path.is_file():
+            with _open_bytes(path) as file:
+                return file.read(256)
+    return b""
 
 
 def _open_bytes(path: pathlib.Path) -> io.BufferedReader | gzip.GzipFile:
@@ -210,12 +209,15 @@ def _open_bytes(path: pathlib.Path) -> io.BufferedReader | gzip.GzipFile:
     return gzip.open(path, "rb")
 
 
-def _broken_line(path: pathlib.Path) -> int:
-    """The number of the first line that is not UTF-8; the file is decoded in blocks, which end in
-    no line's end."""
-    with _open_bytes(path) as file:
-        return next(
-            n
-            for n, line in enumerate(file, start=1)
-            if line.decode("utf-8", "ignore").encode() != line
-        )
+def _lines_to_error(path: pathlib.Path) -> int:
+    """The number of lines up to an error in reading a file, or in decoding one of them: the file is
+    read in blocks, which end in no line's end."""
+    lines = 0
+    with (
+        contextlib.suppress(OSError, EOFError, zlib.error, UnicodeDecodeError),
+        _open_bytes(path) as file,
+    ):
+        for line in file:
+            lines += 1
+            line.decode()
+    return lines

@@ -6,8 +6,8 @@ Stories of CNN and the Daily Mail; JSON of tokens and shards of torch.save of Be
 import json
 import pathlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, TypeVar
 
 import pydantic
 
@@ -15,7 +15,9 @@ from tfsum.data.corpus_files import CORE_NLP, SHARD, TOKENS, open_text
 from tfsum.errors import CheckpointError, DataError
 from tfsum.formats.torch_file import read_torch_examples
 from tfsum.json_text import parse_json
+from tfsum.settings import name_of
 
+Example = TypeVar("Example", bound=pydantic.BaseModel)
 HIGHLIGHT = "@highlight"
 _BRACKETS = {
     "-lrb-": "(",
@@ -29,10 +31,23 @@ _BRACKETS = {
 }
 _ESCAPED = re.compile("|".join(map(re.escape, _BRACKETS)), re.IGNORECASE)
 BREAK = "<q>"  # between the sentences of a summary in a shard
-_TEXT = pydantic.TypeAdapter(str)
-_SENTENCES = pydantic.TypeAdapter(list[str])
-_TOKENS = pydantic.TypeAdapter(list[list[str]])
-_LABELS = pydantic.TypeAdapter(list[Literal[0, 1]])
+
+
+class _TokenExample(pydantic.BaseModel, strict=True):
+    """A document of BertSum's and PreSumm's JSON."""
+
+    src: list[list[str]]
+    tgt: list[list[str]]
+
+
+class _ShardExample(pydantic.BaseModel, strict=True):
+    """A document of a shard of BertSum or PreSumm."""
+
+    src_txt: list[str]
+    tgt_txt: str
+    labels: list[Literal[0, 1]] = pydantic.Field(
+        validation_alias=pydantic.AliasChoices("src_sent_labels", "labels")
+    )
 
 
 def read_paper_file(path: pathlib.Path, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -52,7 +67,7 @@ def read_paper_file(path: pathlib.Path, kind: str) -> Iterator[tuple[str, dict[s
         yield from read_shard(path)
         return
 
-    with open_text(path, kind) as (file, _):
+    with open_text(path, kind) as file:
         text = file.read()
     if kind == TOKENS:
         yield from read_token_examples(str(path), text)
@@ -166,17 +181,14 @@ def read_token_examples(place: str, text: str) -> Iterator[tuple[str, dict[str, 
         ) from error
 
     expected = (
-        "a list of sentences, each a list of tokens, as the preprocessing of BertSum writes it; of"
-        " other documents write JSON lines, an object with text and summary in each"
+        "an object with src and tgt, lists of sentences, each a list of tokens, as the"
+        " preprocessing of BertSum writes it; of other documents write JSON lines, an object with"
+        " text and summary in each"
     )
     for number, document in enumerate(documents, start=1):
         here = f"{place}: document {number}"
-        if not isinstance(document, Mapping):
-            raise DataError(
-                f"{here} is a {type(document).__name__}, expected an object with src and tgt"
-            )
-        sides = [_checked(here, document, name, _TOKENS, expected) for name in ("src", "tgt")]
-        source, target = ([" ".join(tokens) for tokens in side] for side in sides)
+        example = _checked(here, document, _TokenExample, expected)
+        source, target = ([" ".join(tokens) for tokens in side] for _, side in example)
         yield here, {"text": source, "summary": target}
 
 
@@ -201,32 +213,32 @@ def read_shard(path: pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
     except CheckpointError as error:
         raise DataError(str(error)) from error
 
-    again = "; preprocess the documents again with BertSum or PreSumm, or give their JSON files"
-    for number, example in enumerate(examples, start=1):
+    expected = (
+        f"src_txt, a list of sentences, tgt_txt, the summary with {BREAK} between its sentences,"
+        " and labels, a list of 0 and 1; preprocess the documents again with BertSum or PreSumm, or"
+        " give their JSON files"
+    )
+    for number, document in enumerate(examples, start=1):
         place = f"{path}: example {number}"
-        name = "src_sent_labels" if "src_sent_labels" in example else "labels"
-        text = _checked(place, example, "src_txt", _SENTENCES, f"a list of sentences{again}")
-        labels = _checked(place, example, name, _LABELS, f"a list of 0 and 1{again}")
-        wanted = f"the summary, its sentences parted by {BREAK}{again}"
-        summary = _checked(place, example, "tgt_txt", _TEXT, wanted).split(BREAK)
+        example = _checked(place, document, _ShardExample, expected)
+        text, labels = example.src_txt, example.labels
         yield (
             place,
             {
                 "text": text,
-                "summary": [line.strip() for line in summary if line.strip()],
+                "summary": [line.strip() for line in example.tgt_txt.split(BREAK) if line.strip()],
                 "labels": [*map(int, labels[: len(text)]), *[0] * (len(text) - len(labels))],
             },
         )
 
 
-def _checked(
-    place: str, document: Mapping, name: str, kind: pydantic.TypeAdapter, expected: str
-) -> Any:
-    """The field of a document, which must be as expected."""
+def _checked(place: str, document: object, kind: type[Example], expected: str) -> Example:
+    """A document as an object of its class."""
     try:
-        return kind.validate_python(document.get(name), strict=True)
-    except pydantic.ValidationError:
-        found = f"fields {', '.join(map(str, document))}"
-    if name in document:
-        found = f"{document[name]!r:.40}"
-    raise DataError(f"{place}: field {name!r}: found {found}, expected {expected}")
+        return kind.model_validate(document)
+    except pydantic.ValidationError as error:
+        wrong = error.errors()[0]
+        raise DataError(
+            f"{place}: {name_of(wrong['loc'])}: {wrong['msg']}, found {wrong['input']!r:.60};"
+            f" expected {expected}"
+        ) from None

@@ -124,11 +124,9 @@ def read_lines(path: str | pathlib.Path) -> Iterator[str]:
         >>> list(read_lines(file))
         ['one', 'two']
     """
-    path = pathlib.Path(path)
-    with open_text(path, "text", newline="\n") as (file, read):
+    with open_text(pathlib.Path(path), "text", newline="\n") as file:
         for line in file:
             yield line.removesuffix("\n").removesuffix("\r")
-            read.line += 1
 
 
 def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
@@ -242,10 +240,9 @@ def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[
         yield from read_paper_file(path, kind)
         return
 
-    with open_text(path, kind) as (file, read):
+    with open_text(path, kind) as file:
         for line, row in file_rows(str(path), file, kind, header):
             yield f"{path}:{line}", row
-            read.line = line
 
 
 def read_pairs(
@@ -286,11 +283,9 @@ def read_pairs(
             " memory; give a file, or rows with both texts and no target_corpus"
         )
 
-    for first, second in pairs:
-        yield (
-            unicodedata.normalize("NFC", first).strip(),
-            unicodedata.normalize("NFC", second).strip(),
-        )
+    for texts in pairs:
+        first, second = (unicodedata.normalize("NFC", text).strip() for text in texts)
+        yield first, second
 
 
 def _parallel(
@@ -334,7 +329,8 @@ def corpus_labels(
         ... )
         (['It rained.', 'It rains.', 'Rain.'], [0.0, 0.0, 1.0])
     """
-    sentences, marks = row.get(text), row.get(labels)
+    sentences: Any = row.get(text)
+    marks: Any = row.get(labels)
     if not isinstance(sentences, list) or not all(
         isinstance(sentence, str) for sentence in sentences
     ):
@@ -344,22 +340,16 @@ def corpus_labels(
         )
 
     size = len(sentences)
-    if not isinstance(marks, list) or not all(type(label) in (int, float) for label in marks):
-        raise DataError(
-            f"{place}: field {labels!r} is {marks!r:.60}; expected a list of numbers: 0 or 1 for"
-            " each sentence, or the numbers of sentences, from 0"
-        )
-
-    if len(marks) == size and all(0 <= label <= 1 for label in marks):
+    numbers = isinstance(marks, list) and all(type(label) in (int, float) for label in marks)
+    if numbers and len(marks) == size and all(0 <= label <= 1 for label in marks):
         values = [float(label) for label in marks]
-    elif len(set(marks)) == len(marks) and all(
-        type(label) is int and 0 <= label < size for label in marks
-    ):
+    elif numbers and len(set(marks)) == len(marks) and set(marks) <= set(range(size)):
         values = [float(number in marks) for number in range(size)]
     else:
         raise DataError(
-            f"{place}: field {labels!r} is {marks!r:.60} for {size} sentences; expected {size}"
-            f" numbers from 0 to 1, or different numbers of sentences, from 0 to {size - 1}"
+            f"{place}: field {labels!r} is {marks!r:.60} for {size} sentences; expected a list of"
+            f" {size} numbers from 0 to 1, or of different numbers of sentences, from 0 to"
+            f" {size - 1}"
         )
 
     kept = [i for i, sentence in enumerate(sentences) if sentence.strip()]

@@ -21,7 +21,7 @@ COLUMNS = "--text, --summary and the like, in a recipe [data] text, summary"
 def file_rows(
     name: str, file: IO[str], kind: str, header: bool = True
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Reads the rows of an open file.
+    """Reads the rows of an open file: JSON lines, or a table.
 
     Args:
         name: Name of the file, for messages.
@@ -41,12 +41,10 @@ def file_rows(
         >>> list(file_rows("a.csv", io.StringIO("id,text\\n1,It rained.\\n"), ".csv"))
         [(2, {'id': '1', 'text': 'It rained.'})]
     """
-    if kind == ".jsonl":
-        return _json_rows(name, file)
-    return _table_rows(name, file, kind, header)
+    if kind != ".jsonl":
+        yield from _table_rows(name, file, kind, header)
+        return
 
-
-def _json_rows(name: str, file: IO[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, content in enumerate(iter(lambda: file.readline(MAX_ROW), ""), start=1):
         if len(content) == MAX_ROW and not content.endswith("\n"):
             raise DataError(
@@ -104,8 +102,17 @@ def _table_rows(
     )
 
     try:
-        names, rows = _columns(name, reader, header)
-        for cells in filter(None, rows):
+        rows: Iterator[list[str]] = filter(None, reader)
+        first = next(rows, [])
+        names = [cell.strip() for cell in first]
+        if not names:
+            expected = "header line with the names of its columns" if header else "row of cells"
+            raise DataError(f"{name}:1: the file is empty, expected a {expected}")
+
+        if not header:
+            rows = itertools.chain([first], rows)
+            names = [str(number + 1) for number in range(len(first))]
+        for cells in rows:
             if len(cells) != len(names):
                 raise DataError(
                     f"{name}:{reader.line_num}: found {len(cells)} cells, "
@@ -117,19 +124,6 @@ def _table_rows(
         raise DataError(
             f"{name}:{reader.line_num}: {error}; quote cells, double the quotes in them"
         ) from error
-
-
-def _columns(
-    name: str, reader: Iterator[list[str]], header: bool
-) -> tuple[list[str], Iterator[list[str]]]:
-    """The names of a table's columns, and its rows."""
-    first = next(reader, [])
-    if first and header:
-        return [cell.strip() for cell in first], reader
-    if first:
-        return [str(i + 1) for i in range(len(first))], itertools.chain([first], reader)
-    expected = "header line with the names of its columns" if header else "row of cells"
-    raise DataError(f"{name}:1: the file is empty, expected a {expected}")
 
 
 def text_field(

@@ -150,14 +150,14 @@ def test_a_corpus_may_bring_its_own_labels(tmp_path):
         ),
         (
             {"text": ["One.", "Two."], "labels": [2]},
-            "for 2 sentences; expected 2 numbers from 0 to 1, or different",
+            "for 2 sentences; expected a list of 2 numbers from 0 to 1, or of different",
         ),
         (
             {"text": ["One.", "Two.", "Three."], "labels": [1, 1]},
-            "for 3 sentences; expected 3 numbers",
+            "for 3 sentences; expected a list of 3 numbers",
         ),
-        ({"text": ["One."], "labels": "0"}, "field 'labels' is '0'; expected a list of numbers"),
-        ({"text": ["One."]}, "field 'labels' is None; expected a list of numbers"),
+        ({"text": ["One."], "labels": "0"}, "field 'labels' is '0' for 1 sentences; expected a"),
+        ({"text": ["One."]}, "field 'labels' is None for 1 sentences; expected a list"),
     ],
 )
 def test_labels_of_another_form_are_named(tmp_path, row, says):
