@@ -6,10 +6,11 @@ summary cross sentences. A set of n-grams is a Python integer with one bit an n-
 union is `|` and its size `bit_count()`.
 """
 
+import functools
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tfsum.errors import DataError
 from tfsum.text.words import joined_words
@@ -38,16 +39,13 @@ def greedy_labels(
         (S,) labels, 1.0 for a chosen sentence; ties go to the earlier sentence; all 0.0 when
         nothing overlaps.
 
-    Raises:
-        DataError: If `size` is not positive.
-
     Example:
         >>> greedy_labels(
         ...     ["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.", size=1
         ... )
         [0.0, 1.0, 0.0]
     """
-    judge = _Judge(sentences, summary, size, words)
+    judge = _Judge(sentences, summary, words)
     chosen: Extract = ()
     best = 0.0
     for _ in range(size):
@@ -83,9 +81,6 @@ def combination_labels(
         (S,) labels, 1.0 for a chosen sentence; ties go to the smaller extract, then to the earlier
         sentences; all 0.0 when nothing overlaps.
 
-    Raises:
-        DataError: If `size` is not positive.
-
     Source: nlpyang/BertSum, prepro/data_builder.py, `combination_selection`.
 
     Example:
@@ -94,7 +89,7 @@ def combination_labels(
         ... )
         [0.0, 1.0, 0.0]
     """
-    judge = _Judge(sentences, summary, size, words)
+    judge = _Judge(sentences, summary, words)
     extracts = itertools.chain.from_iterable(
         itertools.combinations(judge.useful, number) for number in range(1, size + 1)
     )
@@ -126,7 +121,7 @@ def soft_labels(
         (S,) labels between 0 and 1, their sum at most `size`; all 0.0 when nothing overlaps.
 
     Raises:
-        DataError: If `size`, `temperature` or `width` is not positive.
+        DataError: `temperature` or `width` is not positive.
 
     Example:
         >>> labels = soft_labels(
@@ -141,7 +136,22 @@ def soft_labels(
             " above 0 (for the single best extract use labels='greedy')"
         )
 
-    kept = _best_extracts(_Judge(sentences, summary, size), size, width)
+    # the `width` best extracts that a beam search meets, best first: scores and sentences in order
+    judge = _Judge(sentences, summary)
+    beam: list[tuple[float, Extract]] = [(0.0, ())]
+    visited: list[tuple[float, Extract]] = []
+    for _ in range(size):
+        grown = {
+            tuple(sorted((*extract, i)))
+            for _, extract in beam
+            for i in judge.useful
+            if i not in extract
+        }
+        scored = [(judge.score(extract), extract) for extract in grown]
+        beam = sorted(scored, key=lambda item: (-item[0], item[1]))[:width]
+        visited.extend(beam)
+    kept = sorted(visited, key=lambda item: (-item[0], len(item[1]), item[1]))[:width]
+
     weights = [math.exp((score - kept[0][0]) / temperature) for score, _ in kept]
     total = sum(weights)
     labels = [0.0] * len(sentences)
@@ -152,27 +162,12 @@ def soft_labels(
     return [min(label, 1.0) for label in labels]
 
 
-def _best_extracts(judge: "_Judge", size: int, width: int) -> list[tuple[float, Extract]]:
-    """The `width` best extracts that a beam search meets, best first: (score, sentence indexes in
-    order)."""
-    beam: list[tuple[float, Extract]] = [(0.0, ())]
-    kept: list[tuple[float, Extract]] = []
-    for _ in range(size):
-        grown = {
-            tuple(sorted((*extract, i)))
-            for _, extract in beam
-            for i in judge.useful
-            if i not in extract
-        }
-        scored = [(judge.score(extract), extract) for extract in grown]
-        beam = sorted(scored, key=lambda item: (-item[0], item[1]))[:width]
-        kept.extend(beam)
-
-    return sorted(kept, key=lambda item: (-item[0], len(item[1]), item[1]))[:width]
-
-
 def _labels(extract: Extract, sentences: int) -> list[float]:
     return [float(i in extract) for i in range(sentences)]
+
+
+def _union(sets: Iterable[int]) -> int:
+    return functools.reduce(operator.or_, sets, 0)
 
 
 class _Judge:
@@ -187,12 +182,8 @@ class _Judge:
         self,
         sentences: Sequence[str],
         summary: str | Sequence[str],
-        size: int,
         words: Callable[[str], list[str]] = joined_words,
     ) -> None:
-        if size < 1:
-            raise DataError(f"oracle: size {size} was given; an extract holds at least 1 sentence")
-
         reference = words(summary if isinstance(summary, str) else " ".join(summary))
         documents = [words(sentence) for sentence in sentences]
         pairs = [list(itertools.pairwise(document)) for document in documents]
@@ -211,23 +202,15 @@ class _GramSets:
     """The n-grams of one order: a set for each sentence and one for the summary, as bits."""
 
     def __init__(self, sentences: list[list], reference: list) -> None:
-        bits: dict = {}
-        for gram in reference:
-            bits.setdefault(gram, len(bits))
-        self.summary = (1 << len(bits)) - 1
-
-        self.sets = []
-        for grams in sentences:
-            value = 0
-            for gram in grams:
-                value |= 1 << bits.setdefault(gram, len(bits))
-            self.sets.append(value)
+        grams = dict.fromkeys(itertools.chain(reference, *sentences))
+        bits = {gram: 1 << number for number, gram in enumerate(grams)}
+        self.summary, *self.sets = (
+            _union(bits[gram] for gram in grams) for grams in (reference, *sentences)
+        )
 
     def f1(self, extract: Extract) -> float:
         """F of the n-grams of an extract, 0 when there are none (`cal_rouge`)."""
-        union = 0
-        for i in extract:
-            union |= self.sets[i]
+        union = _union(self.sets[i] for i in extract)
         hits = (union & self.summary).bit_count()
         if not hits:
             return 0.0

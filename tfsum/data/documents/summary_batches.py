@@ -1,7 +1,8 @@
 """Token-budget batches of documents and their summaries for a `BertSumAbs`."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -9,10 +10,11 @@ import tensorflow as tf
 
 from tfsum.data.batcher import TokenBudgetBatcher, padded
 from tfsum.data.documents.windows import DocumentBatcher, WindowedDocuments
+from tfsum.data.preparation import batched
 from tfsum.data.records import Paths, read_records
 from tfsum.text.word_piece import WordPiece
 
-SUMMARIES_AT_ONCE = 256  # tokenized in one call
+_LINES_AT_ONCE = 1024  # tokenized in one call
 
 
 @dataclasses.dataclass
@@ -63,18 +65,11 @@ def load_summaries(
         )
         if count
     ]
-
-    def targets() -> Iterator[list[list[int]]]:
-        for first in range(0, len(texts), SUMMARIES_AT_ONCE):
-            lines = [
-                [line for line in text.split("\n") if line.strip()]
-                for text in texts[first : first + SUMMARIES_AT_ONCE]
-            ]
-            tokenized = iter(tokenize([line for each in lines for line in each]))
-            for each in lines:
-                yield [next(tokenized) for _ in each]
-
-    return join_targets(targets(), texts, line_break, max_length)
+    summaries = [[line for line in text.split("\n") if line.strip()] for text in texts]
+    batches = batched(itertools.chain.from_iterable(summaries), _LINES_AT_ONCE)
+    pieces = itertools.chain.from_iterable(map(tokenize, batches))
+    targets = ([next(pieces) for _ in lines] for lines in summaries)
+    return join_targets(targets, texts, line_break, max_length)
 
 
 def join_targets(

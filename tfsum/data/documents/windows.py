@@ -12,11 +12,6 @@ from tfsum.data.records import Paths, load_columns
 from tfsum.errors import DataError
 from tfsum.text.packing import lay_out_windows
 
-_WORD_SIGNATURE = {
-    "grams": tf.TensorSpec((None, None, 2), tf.int32),
-    "gram_counts": tf.TensorSpec((None, None), tf.float32),
-}
-
 
 @dataclasses.dataclass
 class WindowedDocuments:
@@ -80,18 +75,12 @@ def load_windows(paths: Paths, window_length: int, max_windows: int) -> Windowed
         sentences_cut, pieces_cut, sentences_dropped, windows_dropped and documents_shortened.
 
     Raises:
-        DataError: If a size is impossible, or the records hold no document.
+        DataError: The records hold no document.
+        Error: A window has no room for a piece.
     """
     (pieces, _), (piece_counts, all_counts), (labels, _), summaries = load_columns(
         paths, "pieces", "piece_counts", "labels", "summary_pieces"
     )
-    if piece_counts.sum() != len(pieces) or len(labels) != len(piece_counts):
-        raise DataError(
-            f"{paths}: the records have {len(pieces)} pieces and {len(labels)} labels where their"
-            f" sentences count {piece_counts.sum()} and {len(piece_counts)}; prepare the records"
-            " again"
-        )
-
     if not all_counts.any():
         raise DataError(
             f"{paths}: the records hold no document; look at the counts of `tfsum prepare`"
@@ -124,7 +113,7 @@ def in_windows(
             default.
 
     Raises:
-        DataError: If a size is impossible.
+        Error: A window has no room for a piece.
 
     Example:
         >>> documents = in_windows(
@@ -133,12 +122,6 @@ def in_windows(
         >>> documents.windows.tolist()
         [2]
     """
-    if window_length < 3 or max_windows < 1:
-        raise DataError(
-            f"windows: window_length {window_length} and max_windows {max_windows} were given; a"
-            " window has room for [CLS], a piece and [SEP] (3), a document at least 1 window"
-        )
-
     used = all_counts > 0
     summary_pieces, summary_counts = summaries or (np.zeros(0, np.int32), np.zeros_like(all_counts))
     summary_pieces = summary_pieces[np.repeat(used, summary_counts)]
@@ -242,7 +225,11 @@ class DocumentBatcher(TokenBudgetBatcher):
         super().__init__(documents.length, tokens_per_batch)
         self._words = words
         if words is not None:
-            self.signature = {**self.signature, **_WORD_SIGNATURE}  # type: ignore[misc]
+            self.signature = {  # type: ignore[misc]
+                **self.signature,
+                "grams": tf.TensorSpec((None, None, 2), tf.int32),
+                "gram_counts": tf.TensorSpec((None, None), tf.float32),
+            }
             if not len(documents.summary_pieces):
                 raise DataError(
                     "batches: the model has a word head, and the records hold no word pieces of a"
