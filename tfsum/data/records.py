@@ -69,7 +69,7 @@ def make_record(
             f"{len(sentences)} sentences; expected one of each a sentence"
         )
 
-    return _serialized(
+    return serialized(
         id=[id.encode()],
         pieces=[int(piece) for sentence in pieces for piece in sentence],
         piece_counts=[len(sentence) for sentence in pieces],
@@ -92,7 +92,7 @@ def make_pair_record(
         >>> tf.train.Example.FromString(record).features.feature["target_text"].bytes_list.value
         [b'chat']
     """
-    return _serialized(
+    return serialized(
         source=source,
         target=target,
         source_text=[source_text.encode()],
@@ -100,25 +100,30 @@ def make_pair_record(
     )
 
 
-def make_sentence_pair_record(
-    pieces: Sequence[int], first_pieces: int, next_sentence_label: int
-) -> bytes:
-    """A pair of segments as a serialized `tf.train.Example`.
+def serialized(**features: Sequence[Any]) -> bytes:
+    """A serialized `tf.train.Example`.
 
     Args:
-        pieces: Word piece ids of the first segment and of the second, without special tokens.
-        first_pieces: Number of pieces of the first.
-        next_sentence_label: 0 where the second follows the first, 1 where it does not, -1 for one
-            segment.
+        **features: Values of each feature: word piece ids without special tokens, numbers, texts in
+            UTF-8. A pair of segments has the `pieces` of both, how many of them are `first_pieces`,
+            and its `next_sentence_label`: 0 where the second follows the first, 1 where it does
+            not, -1 for one segment.
 
     Example:
-        >>> record = make_sentence_pair_record([5, 6, 7], 2, 0)
+        >>> record = serialized(pieces=[5, 6, 7], first_pieces=[2], next_sentence_label=[0])
         >>> tf.train.Example.FromString(record).features.feature["first_pieces"].int64_list.value
         [2]
     """
-    return _serialized(
-        pieces=pieces, first_pieces=[first_pieces], next_sentence_label=[next_sentence_label]
-    )
+    example = tf.train.Example()
+    for name, values in features.items():
+        feature = example.features.feature[name]
+        if _FEATURES[name].dtype == tf.string:
+            feature.bytes_list.value.extend(values)
+        elif _FEATURES[name].dtype == tf.float32:
+            feature.float_list.value.extend(values)
+        else:
+            feature.int64_list.value.extend(np.asarray(values, np.int64))
+    return example.SerializeToString(deterministic=True)
 
 
 def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:
@@ -201,7 +206,10 @@ def load_columns(paths: Paths, *features: str) -> list[Any]:
         >>> path = tempfile.mkdtemp() + "/a.tfrecord"
         >>> write_shard(
         ...     path,
-        ...     [make_sentence_pair_record([5, 6, 7], 2, 1), make_sentence_pair_record([8], 1, -1)],
+        ...     [
+        ...         serialized(pieces=[5, 6, 7], next_sentence_label=[1]),
+        ...         serialized(pieces=[8], next_sentence_label=[-1]),
+        ...     ],
         ... )
         2
         >>> (pieces, counts), labels = load_columns(path, "pieces", "next_sentence_label")
@@ -237,33 +245,14 @@ def shard_paths(paths: Paths) -> list[pathlib.Path]:
         Traceback (most recent call last):
         tfsum.errors.DataError: records: no_such_file.tfrecord not found; ...
     """
-    if isinstance(paths, str | pathlib.Path):
-        folder = pathlib.Path(paths)
-        files = sorted(folder.glob("*.tfrecord")) if folder.is_dir() else [folder]
-        if not files:
-            raise DataError(
-                f"{folder}: no *.tfrecord in this folder; write them with `tfsum prepare`"
-            )
-    else:
-        files = [pathlib.Path(path) for path in paths]
-
+    given = [paths] if isinstance(paths, str | pathlib.Path) else paths
+    files: list[pathlib.Path] = []
+    for path in map(pathlib.Path, given):
+        files += sorted(path.glob("*.tfrecord")) or [path]
     missing = [str(path) for path in files if not path.is_file()]
     if missing or not files:
         raise DataError(
-            f"records: {', '.join(missing) or 'no file'} not found; write them with `tfsum prepare`"
+            f"records: {', '.join(missing) or 'no *.tfrecord file'} not found; write them with"
+            " `tfsum prepare`"
         )
-
     return files
-
-
-def _serialized(**features: Sequence[Any]) -> bytes:
-    example = tf.train.Example()
-    for name, values in features.items():
-        feature = example.features.feature[name]
-        if _FEATURES[name].dtype == tf.string:
-            feature.bytes_list.value.extend(values)
-        elif _FEATURES[name].dtype == tf.float32:
-            feature.float_list.value.extend(values)
-        else:
-            feature.int64_list.value.extend(np.asarray(values, np.int64))
-    return example.SerializeToString(deterministic=True)

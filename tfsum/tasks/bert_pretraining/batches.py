@@ -68,9 +68,10 @@ def load_sentence_pairs(paths: Paths) -> SentencePairs:
 
     Example:
         >>> import tempfile
-        >>> from tfsum.data.records import make_sentence_pair_record, write_shard
+        >>> from tfsum.data.records import serialized, write_shard
         >>> path = tempfile.mkdtemp() + "/pairs.tfrecord"
-        >>> write_shard(path, [make_sentence_pair_record([5, 6, 7], 2, 1)])
+        >>> pair = serialized(pieces=[5, 6, 7], first_pieces=[2], next_sentence_label=[1])
+        >>> write_shard(path, [pair])
         1
         >>> pairs = load_sentence_pairs(path)
         >>> pairs.pieces.tolist(), pairs.length.tolist()

@@ -7,7 +7,7 @@ import functools
 import pathlib
 import random
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 from tfsum.data.preparation import (
@@ -225,7 +225,7 @@ class SentencePairWriter(RecordWriter):
         self, name: str, documents: Iterator[str], counts: collections.Counter
     ) -> Iterator[bytes]:
         # In here: a worker process settles how TensorFlow works before anything loads it.
-        from tfsum.data.records import make_sentence_pair_record
+        from tfsum.data.records import serialized
 
         (word_piece,) = self.word_pieces
         names = [field.name for field in dataclasses.fields(PairOptions)]
@@ -240,7 +240,11 @@ class SentencePairWriter(RecordWriter):
                     pieces = pair.first + pair.second
                     unknown = pieces.count(word_piece.unk_id)
                     counts.update(pairs=1, pieces=len(pieces), unknown_pieces=unknown)
-                    yield make_sentence_pair_record(pieces, len(pair.first), LABELS[pair.kind])
+                    yield serialized(
+                        pieces=pieces,
+                        first_pieces=[len(pair.first)],
+                        next_sentence_label=[LABELS[pair.kind]],
+                    )
 
     def _tokenized(
         self, documents: Iterator[str], counts: collections.Counter
