@@ -91,7 +91,12 @@ class Masking:
             Positions are in order; a row with fewer than P has zeros after them. P is the most that
             a row of the batch has.
         """
-        random = self._random(token_ids, epoch, record)
+        # uint64 (B, T, 3) random numbers of each position
+        key = mix(mix(tf.constant(self._seed % 2**64, tf.uint64)) + tf.cast(epoch, tf.uint64))
+        key = mix(key + tf.cast(record, tf.uint64))
+        numbers = stream(key[:, None], tf.range(tf.shape(token_ids, tf.int64)[1] * _DRAWS))
+        random = tf.reshape(numbers, tf.concat([tf.shape(token_ids), [_DRAWS]], 0))
+
         chosen = self._chosen(token_ids, random[..., 0])
         masked = tf.where(chosen, self._hidden(token_ids, random), token_ids)
         counts = tf.reduce_sum(tf.cast(chosen, tf.int32), 1)
@@ -110,13 +115,6 @@ class Masking:
             "masked_lm_weights": tf.cast(real, tf.float32),
         }
 
-    def _random(self, token_ids: tf.Tensor, epoch: tf.Tensor, record: tf.Tensor) -> tf.Tensor:
-        """(B, T, 3) uint64 random numbers of each position."""
-        key = mix(mix(tf.constant(self._seed % 2**64, tf.uint64)) + tf.cast(epoch, tf.uint64))
-        key = mix(key + tf.cast(record, tf.uint64))
-        numbers = stream(key[:, None], tf.range(tf.shape(token_ids, tf.int64)[1] * _DRAWS))
-        return tf.reshape(numbers, tf.concat([tf.shape(token_ids), [_DRAWS]], 0))
-
     def _chosen(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
         """The tokens to be predicted: bool (B, T)."""
         candidate = tf.reduce_all(token_ids[..., None] != tf.constant(self._special), -1)
@@ -126,7 +124,11 @@ class Masking:
         )
         # (B, T), each token's; -1 before the first
         word = tf.cumsum(tf.cast(candidate & ~joins, tf.int32), 1) - 1
-        sizes = _sizes(word, candidate)
+        # (B, T), how many pieces the k-th word of each row has, 0 where there is none
+        pieces, most = tf.cast(candidate, tf.int32), tf.shape(word)[1]
+        sizes = tf.math.bincount(
+            tf.maximum(word, 0), weights=pieces, minlength=most, maxlength=most, axis=-1
+        )
         order = tf.cast(tf.bitwise.right_shift(random, tf.constant(1, tf.uint64)), tf.int64)
         shuffled = tf.argsort(tf.where(sizes > 0, order, _LAST), axis=1)
         length = tf.math.count_nonzero(token_ids, 1, dtype=tf.float64)
@@ -153,18 +155,6 @@ class Masking:
         return tf.where(
             fate < MASKED, self._mask_id, tf.where(fate < MASKED + KEPT, token_ids, piece)
         )
-
-
-def _sizes(word: tf.Tensor, candidate: tf.Tensor) -> tf.Tensor:
-    """How many pieces the k-th word of each row has, 0 where there is none: int32 (B, T) of T
-    words."""
-    shape = tf.shape(word)
-    place = tf.maximum(word, 0) + tf.range(shape[0])[:, None] * shape[1]
-    pieces = tf.reshape(tf.cast(candidate, tf.int32), [-1])
-
-    return tf.reshape(
-        tf.math.unsorted_segment_sum(pieces, tf.reshape(place, [-1]), shape[0] * shape[1]), shape
-    )
 
 
 def _take(sizes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
