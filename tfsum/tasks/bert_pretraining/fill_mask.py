@@ -10,6 +10,7 @@ import numpy as np
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats.open_folder import open_folder
 from tfsum.formats.text_settings import read_text_settings
+from tfsum.inference.texts import check_texts
 from tfsum.models.bert_for_pretraining import BertForPretraining
 from tfsum.text.word_piece import WordPiece
 
@@ -54,8 +55,8 @@ def fill_mask(
         For each [MASK] in order its k most probable pieces, the most probable first.
 
     Raises:
-        Error: `text` is not a str or has no [MASK], k is out of range, the text is longer than the
-            model reads, or `model` is of another type.
+        Error: `text` is not a str or has no [MASK], k is out of range, or the text is longer than
+            the model reads.
         CheckpointError: Model cannot be read, or has no such head.
 
     Example:
@@ -74,9 +75,7 @@ def fill_mask(
         >>> len(guesses)
         2
     """
-    if not isinstance(text, str):
-        raise Error(f"fill_mask: the text is {type(text).__name__}; expected one str")
-
+    (text,) = check_texts([text])
     parts = text.split(MASK)
     if len(parts) < 2:
         raise Error(
@@ -84,13 +83,8 @@ def fill_mask(
             " guessed"
         )
 
-    if isinstance(model, str | os.PathLike):
+    if not isinstance(model, BertForPretraining):
         model, word_piece = _load(model)
-    elif not isinstance(model, BertForPretraining):
-        raise Error(
-            f"fill_mask: the model is a {type(model).__name__}; expected a model folder with a "
-            "masked-language-model head, or a BertForPretraining"
-        )
     elif word_piece is None:
         raise Error(
             "fill_mask: a model without its folder needs its tokenizer: fill_mask(text, model, "
@@ -103,7 +97,7 @@ def fill_mask(
         )
 
     vocabulary = word_piece.vocabulary
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(vocabulary):
+    if k not in range(1, len(vocabulary) + 1):
         raise Error(
             f"fill_mask: k is {k!r}; expected a whole number from 1 to {len(vocabulary)}, the word"
             " pieces"
@@ -120,13 +114,8 @@ def fill_mask(
     logits = np.asarray(
         model({"token_ids": ids, "masked_lm_positions": places}, training=False)["masked_lm_logits"]
     )[0]
-    return _guesses(logits, k, vocabulary)
-
-
-def _guesses(logits: np.ndarray, k: int, vocabulary: list[str]) -> list[list[Guess]]:
-    """The k most probable pieces of each mask, from logits (masks, V)."""
-    shifted = np.exp(logits - logits.max(-1, keepdims=True, initial=-np.inf))
-    probabilities = shifted / shifted.sum(-1, keepdims=True)
+    exponentials = np.exp(logits - logits.max(-1, keepdims=True))
+    probabilities = exponentials / exponentials.sum(-1, keepdims=True)
     best = np.argsort(-probabilities, axis=-1, kind="stable")[:, :k]
 
     return [
