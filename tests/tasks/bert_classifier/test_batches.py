@@ -33,9 +33,10 @@ def texts_of(lengths, pair_lengths=None, seed=0):
     def some(count):
         return " ".join(WORDS[i] for i in random.integers(5, 20, count))
 
-    pairs = None if pair_lengths is None else [some(n) for n in pair_lengths]
+    sides = [lengths] if pair_lengths is None else [lengths, pair_lengths]
+    texts = zip(*([some(n) for n in side] for side in reversed(sides)))
     labels = [("yes", "no")[i] for i in random.integers(0, 2, len(lengths))]
-    return LabelledTexts("made.tsv", [some(n) for n in lengths], pairs, labels)
+    return LabelledTexts("made.tsv", [text[::-1] for text in texts], labels)
 
 
 def write(path, content):
@@ -71,14 +72,11 @@ def test_the_same_from_every_format(tmp_path):
     ]
     for path, columns in files:
         found = read_labelled(path, **columns)
-        assert (found.texts, found.pairs, found.labels) == tuple(
-            [row[i] for row in rows] for i in (0, 2, 1)
-        )
+        assert found.texts == [(text, pair) for text, _, pair in rows]
+        assert found.labels == [label for _, label, _ in rows]
         assert found.label_names() == ("0", "1") and found.label_ids(("1", "0")).tolist() == [0, 1]
-        assert (
-            read_labelled(path, **{k: v for k, v in columns.items() if k != "text_pair"}).pairs
-            is None
-        )
+        alone = read_labelled(path, **{k: v for k, v in columns.items() if k != "text_pair"})
+        assert alone.texts == [(text,) for text, _, _ in rows]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +95,8 @@ def test_files_that_are_wrong(tmp_path, content, says):
 
 
 def test_labels_outside_the_list_are_told_at_once():
-    texts = LabelledTexts("made.tsv", list("abcde"), None, ["yes", "maybe", "no", "maybe", "?"])
+    labels = ["yes", "maybe", "no", "maybe", "?"]
+    texts = LabelledTexts("made.tsv", [(letter,) for letter in "abcde"], labels)
     with pytest.raises(
         DataError,
         match=r"made.tsv: 3 of 5 texts have labels outside the list, the first is text 2: "
@@ -108,16 +107,16 @@ def test_labels_outside_the_list_are_told_at_once():
 
 def test_the_held_out_share():
     """About the share, the same whatever the order, and texts that say the same on one side."""
-    texts = LabelledTexts("made", [f"text {i}" for i in range(4000)], None, ["a", "b"] * 2000)
+    texts = LabelledTexts("made", [(f"text {i}",) for i in range(4000)], ["a", "b"] * 2000)
     rest, held = texts.held_out(0.1)
     assert sorted(rest.texts + held.texts) == sorted(texts.texts) and abs(len(held) - 400) < 60
     assert (
         dict(zip(held.texts, held.labels)).items() <= dict(zip(texts.texts, texts.labels)).items()
     )
-    backwards = LabelledTexts("made", texts.texts[::-1], None, texts.labels)
+    backwards = LabelledTexts("made", texts.texts[::-1], texts.labels)
     assert set(backwards.held_out(0.1)[1].texts) == set(held.texts)
-    again = [f"TEXT: {text[5:]}! http://t.co/{text[5:]}" for text in held.texts]
-    both = LabelledTexts("made", texts.texts + again, None, texts.labels + ["a"] * len(again))
+    again = [(f"TEXT: {text[5:]}! http://t.co/{text[5:]}",) for (text,) in held.texts]
+    both = LabelledTexts("made", texts.texts + again, texts.labels + ["a"] * len(again))
     assert set(both.held_out(0.1)[1].texts) == set(held.texts) | set(again)
     for share in (0.0, 1.0):
         with pytest.raises(DataError, match=rf"a share of {share} holds out \d+ of 4000 texts"):
@@ -141,7 +140,7 @@ def test_pairs_are_cut_as_the_original_cuts_them(lengths, max_length):
     texts = texts_of(*zip(*lengths))
     packed = pack_texts(texts, ("no", "yes"), WordPiece(WORDS), max_length)
     ends, cut, cut_texts = np.cumsum(packed.length), 0, 0
-    for i, (first, second) in enumerate(zip(texts.texts, texts.pairs)):
+    for i, (first, second) in enumerate(texts.texts):
         a, b = original_truncation(first.split(), second.split(), max_length - 3)
         ids = [CLS, *map(WORDS.index, a), SEP, *map(WORDS.index, b), SEP]
         row = slice(ends[i] - packed.length[i], ends[i])
@@ -154,9 +153,8 @@ def test_pairs_are_cut_as_the_original_cuts_them(lengths, max_length):
 
 
 def test_one_text_and_its_counts(word_piece):
-    texts = LabelledTexts(
-        "made", ["w1 w2 w3 w4", "", "strange w5", "w1"], None, ["a", "b", "b", "a"]
-    )
+    texts = [(text,) for text in ("w1 w2 w3 w4", "", "strange w5", "w1")]
+    texts = LabelledTexts("made", texts, ["a", "b", "b", "a"])
     packed = pack_texts(texts, ("a", "b"), word_piece, 5)
     assert packed.length.tolist() == [5, 2, 4, 3] and packed.labels.tolist() == [0, 1, 1, 0]
     assert packed.counts == {

@@ -103,9 +103,8 @@ def asked(classifier, texts, pairs):
 def test_the_models_own_probabilities(classifier):
     """As the model gives them for texts that were packed for training."""
     model = BertClassifier.from_pretrained(classifier.source)
-    texts = LabelledTexts(
-        "made", TEXTS, PAIRS if classifier.ops == "text" else None, ["calm"] * len(TEXTS)
-    )
+    sides = [TEXTS, PAIRS] if classifier.ops == "text" else [TEXTS]
+    texts = LabelledTexts("made", list(zip(*sides)), ["calm"] * len(TEXTS))
     packed = pack_texts(texts, LABELS, WordPiece(VOCABULARY), LENGTH)
     expected, found = (
         ClassificationValidation(model, packed, 4096).probabilities(),

@@ -29,19 +29,17 @@ class LabelledTexts:
 
     Attributes:
         source: File, for messages.
-        texts: (N,) first texts.
-        pairs: (N,) second texts; None where there is one text a label.
+        texts: (N,) texts, or pairs of texts.
         labels: (N,) labels as they are written.
 
     Example:
-        >>> texts = LabelledTexts("a file", ["help", "hello", "fire"], None, ["yes", "no", "yes"])
+        >>> texts = LabelledTexts("file", [("help",), ("hello",), ("fire",)], ["yes", "no", "yes"])
         >>> texts.label_names(), texts.label_ids(["no", "yes"]).tolist()
         (('no', 'yes'), [1, 0, 1])
     """
 
     source: str
-    texts: list[str]
-    pairs: list[str] | None
+    texts: list[tuple[str, ...]]
     labels: list[str]
 
     def __len__(self) -> int:
@@ -82,13 +80,7 @@ class LabelledTexts:
         Raises:
             DataError: One of the sides is empty.
         """
-        held = np.array(
-            [
-                _place(text, pair) < share
-                for text, pair in zip(self.texts, self.pairs or self.texts)
-            ],
-            bool,
-        )
+        held = np.array([_place(text) < share for text in self.texts], bool)
         if held.all() or not held.any():
             raise DataError(
                 f"{self.source}: a share of {share} holds out {held.sum()} of {len(self)} texts;"
@@ -96,16 +88,15 @@ class LabelledTexts:
                 " data.validation"
             )
 
-        return self._only(~held), self._only(held)
-
-    def first(self, limit: int | None) -> "LabelledTexts":
-        """The first texts, all of them for None."""
-        return self._only(np.arange(len(self)) < (len(self) if limit is None else limit))
-
-    def _only(self, chosen: np.ndarray) -> "LabelledTexts":
-        pairs = None if self.pairs is None else list(itertools.compress(self.pairs, chosen))
-        texts, labels = (list(itertools.compress(c, chosen)) for c in (self.texts, self.labels))
-        return LabelledTexts(self.source, texts, pairs, labels)
+        rest, some = (
+            LabelledTexts(
+                self.source,
+                list(itertools.compress(self.texts, side)),
+                list(itertools.compress(self.labels, side)),
+            )
+            for side in (~held, held)
+        )
+        return rest, some
 
 
 def read_labelled(
@@ -136,20 +127,20 @@ def read_labelled(
     if not rows:
         raise DataError(f"{path}: holds no text; expected a text and a label a line")
 
-    texts, labels, *pairs = (list(column) for column in zip(*rows, strict=True))
-    labels = [name.strip() for name in labels]
+    labels = [name.strip() for _, name, *_ in rows]
     if "" in labels:
         raise DataError(
             f"{path}: text {labels.index('') + 1} has an empty label, and {labels.count('')} texts"
             " do; fill them in, or leave these texts out"
         )
 
-    return LabelledTexts(path, texts, pairs[0] if pairs else None, labels)
+    return LabelledTexts(path, [(first, *second) for first, _, *second in rows], labels)
 
 
-def _place(text: str, pair: str) -> float:
-    """A number from 0 to 1 that the words of a text and its pair decide."""
-    words = "\0".join(" ".join(split_words(LINK.sub(" ", part))) for part in (text, pair))
+def _place(text: tuple[str, ...]) -> float:
+    """A number from 0 to 1 that the words of a text, or of a pair of texts, decide."""
+    both = (text[0], text[-1])  # a text alone counts twice
+    words = "\0".join(" ".join(split_words(LINK.sub(" ", part))) for part in both)
     digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") / 2**64
 
@@ -208,7 +199,7 @@ def pack_texts(
         DataError: A label is not among the names.
 
     Example:
-        >>> texts = LabelledTexts("rows", ["good", "bad film"], None, ["yes", "no"])
+        >>> texts = LabelledTexts("rows", [("good",), ("bad film",)], ["yes", "no"])
         >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "good", "bad"])
         >>> packed = pack_texts(texts, ("no", "yes"), word_piece, max_length=8)
         >>> packed.token_ids.tolist(), packed.length.tolist(), packed.labels.tolist()
@@ -219,23 +210,17 @@ def pack_texts(
         texts=len(texts), tokens=0, unknown_pieces=0, empty=0, texts_cut=0, pieces_cut=0
     )
     for first in range(0, len(texts), _TOGETHER):
-        some = slice(first, first + _TOGETHER)
-        pair = None if texts.pairs is None else word_piece.tokenize(texts.pairs[some])
-        rows = pack(
-            word_piece.tokenize(texts.texts[some]),
-            max_length,
-            word_piece.cls_id,
-            word_piece.sep_id,
-            pair,
-        )
+        sides = zip(*texts.texts[first : first + _TOGETHER], strict=True)
+        text, *pair = (word_piece.tokenize(list(side)) for side in sides)
+        packed = pack(text, max_length, word_piece.cls_id, word_piece.sep_id, *pair)
 
-        rows = {name: value.numpy() for name, value in rows.items()}
+        rows = {name: value.numpy() for name, value in packed.items()}
         mask, cut = rows["mask"], rows["pieces_cut"] + rows.get("pair_pieces_cut", 0)
         parts.append((rows["token_ids"][mask], rows["segment_ids"][mask], mask.sum(1)))
         counts.update(
             tokens=int(mask.sum()),
             unknown_pieces=int((parts[-1][0] == word_piece.unk_id).sum()),
-            empty=int((mask.sum(1) + cut == (2 if pair is None else 3)).sum()),
+            empty=int((mask.sum(1) + cut == 2 + len(pair)).sum()),
             texts_cut=int((cut > 0).sum()),
             pieces_cut=int(cut.sum()),
         )

@@ -1,5 +1,4 @@
-"""A classifier measured on labelled texts: accuracy and F1 with bootstrap intervals, compared with
-other systems."""
+"""A classifier measured on labelled texts: accuracy and F1 with bootstrap intervals."""
 
 import dataclasses
 import sys
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 from tfsum.data.readers import Corpus, corpus_name
 from tfsum.errors import Error
 from tfsum.evaluation.batched import batched
-from tfsum.evaluation.comparison import DIFFERENCE, Report, bootstrap_intervals, comparison_lines
+from tfsum.evaluation.comparison import Report, bootstrap_intervals, comparison_lines
 from tfsum.tasks.bert_classifier.batches import read_labelled
 from tfsum.tasks.bert_classifier.classifier import Classified, Classifier
 
@@ -19,7 +18,6 @@ METRICS = ("accuracy", "f1_macro", "f1")
 """`f1_macro` is the mean of the F1 of every label that occurs (in the truth or among the answers),
 `f1` that of the
 second of two labels; where there are more labels than two there is no `f1`."""
-KEYS = (("value", "low", "high"), DIFFERENCE)
 
 
 @dataclasses.dataclass
@@ -29,11 +27,9 @@ class ClassificationReport(Report):
     Attributes:
         texts: Number of texts.
         label_names: Labels.
-        baseline: System that `difference` compares with; None where there is one system alone.
         settings: Samples and seed of the bootstrap.
-        systems: Name -> metric -> `value`, `low`, `high` (95 % interval) and, with a baseline,
-            `difference`, `difference_low`, `difference_high` (of the same resampled texts); and
-            name -> `labels`: label -> `precision`, `recall`, `f1`, `texts` (with that label).
+        systems: Name -> metric -> `value`, `low`, `high` (95 % interval); and name -> `labels`:
+            label -> `precision`, `recall`, `f1`, `texts` (with that label).
 
     Example:
         >>> report = evaluate_labels({"model": [0, 1, 1]}, [0, 1, 0], ["no", "yes"], samples=10)
@@ -43,14 +39,13 @@ class ClassificationReport(Report):
 
     texts: int
     label_names: list[str]
-    baseline: str | None
     settings: dict
     systems: dict[str, dict]
 
     def to_text(self) -> str:
-        """The report as a table, the differences to the baseline, and each label's scores."""
+        """The report as a table, and each label's scores."""
         metrics = [metric for metric in METRICS if metric in next(iter(self.systems.values()))]
-        lines = comparison_lines(self.systems, metrics, "value", self.baseline)
+        lines = comparison_lines(self.systems, metrics, "value", None)
         for name, scores in self.systems.items():
             lines += ["", f"labels of {name}: precision, recall, F1, texts"]
             lines += [
@@ -96,16 +91,15 @@ def evaluate(
         "text_pair": "text_pair" if classifier.description["text"]["pair"] else None,
         **classifier.description.get("recipe", {}).get("data", {}),
     }
-    texts = read_labelled(
+    every = read_labelled(
         corpus, text or known["text"], label or known["label"], text_pair or known["text_pair"]
     )
-    texts, names = texts.first(limit), classifier.description["labels"]
-    labels = texts.label_ids(names)  # unknown labels are an error before the work, not after it
+    texts, names = every.texts[:limit], classifier.description["labels"]
+    # unknown labels are an error before the work, not after it
+    labels = dataclasses.replace(every, texts=texts, labels=every.labels[:limit]).label_ids(names)
     answers: list[Classified] = []
-
-    for group in batched(range(len(texts)), "texts"):
-        pairs = None if texts.pairs is None else [texts.pairs[i] for i in group]
-        answers += classifier([texts.texts[i] for i in group], pairs)
+    for group in batched(texts, "texts"):
+        answers += classifier(*map(list, zip(*group, strict=True)))
 
     if cut := sum(answer.coverage < 1 for answer in answers):
         print(
@@ -127,7 +121,6 @@ def evaluate_labels(
     systems: Mapping[str, ArrayLike],
     labels: ArrayLike,
     label_names: Sequence[str],
-    baseline: str | None = None,
     samples: int = 1000,
     seed: int = 0,
 ) -> ClassificationReport:
@@ -137,7 +130,6 @@ def evaluate_labels(
         systems: Name -> (N,) indices of the predicted labels.
         labels: (N,) indices of the true labels.
         label_names: (C,) the labels.
-        baseline: System that the others are compared with.
         samples: Number of bootstrap samples, each drawn from the texts.
         seed: Seed of the bootstrap.
 
@@ -145,7 +137,7 @@ def evaluate_labels(
         The report.
 
     Raises:
-        Error: A system has not one answer per text, or the baseline is not a system.
+        Error: A system has not one answer per text.
 
     Example:
         >>> report = evaluate_labels({"model": [0, 1]}, [0, 1], ["no", "yes"], samples=10)
@@ -162,39 +154,26 @@ def evaluate_labels(
                 " each"
             )
 
-    if baseline is not None and baseline not in systems:
-        raise Error(
-            f"evaluate: baseline {baseline!r} is none of the systems ({', '.join(systems)})"
-        )
-
     # For each text, system and label whether it is right, answered, true: float64 (N, systems, C,
     # 3), whose sums give every score.
     outcomes = np.stack(
         [np.stack([found * true, found, true], axis=-1) for found in answered.values()], axis=1
     )
-    place = None if baseline is None else list(systems).index(baseline)
-
-    def statistic(means: np.ndarray) -> np.ndarray:
-        values = _scores(means)
-        return np.stack(
-            [values] if place is None else [values, values - values[..., [place], :]], axis=-2
-        )
-
-    found = statistic(outcomes.mean(0))  # (systems, the scores and their differences, metrics)
-    ends = np.stack([found, *bootstrap_intervals(outcomes, samples, seed, statistic=statistic)])
-    return ClassificationReport(
-        len(true),
-        list(label_names),
-        baseline,
-        {"samples": samples, "seed": seed},
-        {
-            name: (
-                _table(ends[:, i])
-                | {"labels": _by_label(outcomes[:, i].mean(0), len(true), label_names)}
-            )
-            for i, name in enumerate(systems)
-        },
-    )
+    means = outcomes.mean(0)
+    low, high = bootstrap_intervals(outcomes, samples, seed, statistic=_scores)
+    scores = np.stack([_scores(means), low, high], axis=-1).tolist()  # (systems, metrics, 3)
+    report = {
+        name: {
+            **{
+                metric: dict(zip(("value", "low", "high"), ends))
+                for metric, ends in zip(METRICS, scores[i])
+            },
+            "labels": _by_label(means[i], len(true), label_names),
+        }
+        for i, name in enumerate(systems)
+    }
+    settings = {"samples": samples, "seed": seed}
+    return ClassificationReport(len(true), list(label_names), settings, report)
 
 
 def _scores(means: np.ndarray) -> np.ndarray:
@@ -206,19 +185,6 @@ def _scores(means: np.ndarray) -> np.ndarray:
     occurs = np.maximum((either > 0).sum(-1), 1)
     second = [f1[..., 1]] if f1.shape[-1] == 2 else []
     return 100 * np.stack([right.sum(-1), f1.sum(-1) / occurs, *second], axis=-1)
-
-
-def _table(ends: np.ndarray) -> dict[str, dict[str, float]]:
-    """The metrics of one system from its values, lower and upper ends (3, 1 or 2 of KEYS,
-    metrics)."""
-    return {
-        metric: {
-            key: float(ends[i, k, j])
-            for k, keys in enumerate(KEYS[: ends.shape[1]])
-            for i, key in enumerate(keys)
-        }
-        for j, metric in enumerate(METRICS[: ends.shape[2]])
-    }
 
 
 def _by_label(means: np.ndarray, texts: int, label_names: Sequence[str]) -> dict[str, dict]:
