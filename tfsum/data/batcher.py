@@ -238,6 +238,13 @@ class TokenBudgetBatcher:
     ) -> Iterator[dict[str, np.ndarray]]:
         if epochs is None and not training:
             epochs = 1
+        no_rows = {
+            name: np.zeros(
+                [0, *(size or 1 for size in spec.shape[1:])] if spec.shape.rank else (),
+                spec.dtype.as_numpy_dtype,
+            )
+            for name, spec in self.signature.items()
+        }
         epoch = 0
         while epochs is None or epoch < epochs:
             batches = self.plan((seed, epoch) if training else None)
@@ -246,19 +253,9 @@ class TokenBudgetBatcher:
                     if replica < len(rows):
                         yield self.assemble(rows[replica::of], epoch * training)
                     else:
-                        yield self._no_rows()
+                        yield no_rows
 
             epoch, skip = epoch + 1, max(0, skip - len(batches))
-
-    def _no_rows(self) -> dict[str, np.ndarray]:
-        """A batch of no row."""
-        return {
-            name: np.zeros(
-                [0, *(size or 1 for size in spec.shape[1:])] if spec.shape.rank else (),
-                spec.dtype.as_numpy_dtype,
-            )
-            for name, spec in self.signature.items()
-        }
 
     def report(self) -> dict[str, int | float]:
         """Counts what one pass holds and wastes.
