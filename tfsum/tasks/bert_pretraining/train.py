@@ -210,16 +210,6 @@ class PretrainingValidation:
         """The loss below 0: the lower the loss, the better."""
         return -scores["loss"]
 
-    def unigram_accuracy(self, guess: int) -> float:
-        """The masked-word accuracy, in points, of one guess for all masks: the piece that is the
-        most frequent."""
-        right = masks = 0.0
-        for batch in self._sets[0].as_numpy_iterator():
-            masks += batch["masked_lm_weights"].sum()
-            right += ((batch["masked_lm_ids"] == guess) * batch["masked_lm_weights"]).sum()
-
-        return float(100 * right / masks)
-
 
 def _sums(model: BertForPretraining, batch: dict[str, tf.Tensor]) -> tf.Tensor:
     """Rows for masks and pairs: how many, how many right, their summed cross-entropy; float32 (2,
@@ -292,29 +282,11 @@ class PretrainingRun(Run[BertForPretraining, TrainSettings]):
             cls_id=word_piece.cls_id,
             sep_id=word_piece.sep_id,
         )
-        self._pairs, *held_out = map(load_sentence_pairs, data.records.values())
-        self.batcher = batcher(self._pairs, static_masks=settings.static_masks)
+        pairs, *held_out = map(load_sentence_pairs, data.records.values())
+        self.batcher = batcher(pairs, static_masks=settings.static_masks)
         self.validation: PretrainingValidation = PretrainingValidation(
             model, [batcher(pairs.some(recipe.evaluate.pairs)) for pairs in held_out]
         )
-
-    def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs what the most frequent piece scores."""
-        guess = int(np.bincount(self._pairs.pieces).argmax())
-        self.state["unigram"] = {
-            "piece": self.vocabularies[0][guess],
-            "masked_lm_accuracy": self.validation.unigram_accuracy(guess),
-        }
-        log(
-            "unigram guess {piece!r}: masked_lm_accuracy {masked_lm_accuracy:.2f}".format(
-                **self.state["unigram"]
-            )
-        )
-        return super().fit()
-
-    def measured(self) -> dict[str, Any]:
-        """The scores of the best model beside the unigram guess's."""
-        return {**super().measured(), "unigram": self.state["unigram"]}
 
 
 make_run = PretrainingRun
