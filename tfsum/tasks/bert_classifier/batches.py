@@ -157,16 +157,9 @@ class PackedTexts:
         counts: Counts of what was read and cut.
 
     Example:
-        >>> len(
-        ...     PackedTexts(
-        ...         np.array([2, 5, 3]),
-        ...         np.zeros(3, int),
-        ...         np.array([3]),
-        ...         np.array([1]),
-        ...         {"texts": 1},
-        ...     )
-        ... )
-        1
+        >>> ids, segments = np.array([2, 5, 3]), np.zeros(3, int)
+        >>> PackedTexts(ids, segments, np.array([3]), np.array([1]), {"texts": 1}).length.tolist()
+        [3]
     """
 
     token_ids: np.ndarray
@@ -174,9 +167,6 @@ class PackedTexts:
     length: np.ndarray
     labels: np.ndarray
     counts: dict[str, int]
-
-    def __len__(self) -> int:
-        return len(self.length)
 
 
 def pack_texts(
