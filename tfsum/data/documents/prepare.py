@@ -38,7 +38,6 @@ class DocumentWriter(RecordWriter):
     oracles: ClassVar[dict[str, Callable[..., list[float]]]] = {
         "greedy": greedy_labels,
         "combination": combination_labels,
-        "soft": soft_labels,
     }
     count_names = (
         "documents",
@@ -103,13 +102,12 @@ class DocumentWriter(RecordWriter):
 
     def _labels(self, document: dict[str, Any], sentences: list[str]) -> list[float]:
         """The labels of the first sentences of a document: the corpus's own, or an oracle's."""
-        kind = self.settings["labels"]
+        kind, size = self.settings["labels"], self.settings["summary_sentences"]
         if kind == "corpus":
             return document["labels"]
-
-        options = {"temperature": self.settings["temperature"]} if kind == "soft" else {}
-        size = self.settings["summary_sentences"]
-        return self.oracles[kind](sentences, document["summary"], size, **options)
+        if kind == "soft":
+            return soft_labels(sentences, document["summary"], size, self.settings["temperature"])
+        return self.oracles[kind](sentences, document["summary"], size)
 
 
 # Value of `legacy` -> what makes its writer; `import tfsum.papers` adds those of the papers.
