@@ -243,16 +243,14 @@ def shard_paths(paths: Paths) -> list[pathlib.Path]:
     Example:
         >>> shard_paths("no_such_file.tfrecord")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.DataError: records: no_such_file.tfrecord not found; ...
+        tfsum.errors.DataError: records: no *.tfrecord found at no_such_file.tfrecord; ...
     """
     given = [paths] if isinstance(paths, str | pathlib.Path) else paths
     files: list[pathlib.Path] = []
     for path in map(pathlib.Path, given):
         files += sorted(path.glob("*.tfrecord")) or [path]
-    missing = [str(path) for path in files if not path.is_file()]
-    if missing or not files:
+    if missing := [str(path) for path in files if not path.is_file()]:
         raise DataError(
-            f"records: {', '.join(missing) or 'no *.tfrecord file'} not found; write them with"
-            " `tfsum prepare`"
+            f"records: no *.tfrecord found at {', '.join(missing)}; write them with `tfsum prepare`"
         )
     return files
