@@ -28,7 +28,6 @@ from tfsum.tasks.bert_pretraining.settings import (
 )
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.encoder import check_segments, prepare_splits, text_settings
-from tfsum.training.log import log
 from tfsum.training.optimizer import NOT_DECAYED, BertWarmUp, make_adam
 from tfsum.training.run import Run
 from tfsum.training.workers import Workers
