@@ -83,19 +83,14 @@ def test_chosen_within_the_limits_as_long_as_there_is_room(documents, random):
         tf.reshape(tf.constant(flat, tf.int32), [-1, 2]),
         tf.constant([limit for _, limit in documents]),
     )
-    width = max([1, *(len(costs) for costs, _ in documents)])
-    scores = [[random.randrange(64) / 64 for _ in range(width)] for _ in documents]
-    present = [
-        [j < len(costs) and random.random() < 0.8 for j in range(width)] for costs, _ in documents
-    ]
-    is_present = [p for row, (costs, _) in zip(present, documents) for p in row[: len(costs)]]
-    budget, may_be = with_room_for_one(budget, texts, tf.constant(is_present, tf.bool))
-    now = iter(may_be.numpy().tolist())
-    allowed = [[j < len(costs) and next(now) for j in range(width)] for costs, _ in documents]
+    scores = [[random.randrange(64) / 64 for _ in costs] for costs, _ in documents]
+    present = [[random.random() < 0.8 for _ in costs] for costs, _ in documents]
+    is_present = tf.constant([p for row in present for p in row], tf.bool)
+    budget, may_be = with_room_for_one(budget, texts, is_present)
     limits = most_that_fit(budget, texts)
     found, count = select(
-        scores,
-        allowed,
+        tf.constant([score for row in scores for score in row], tf.float32),
+        may_be,
         texts,
         limits,
         [False] * len(documents),

@@ -40,8 +40,8 @@ def _rank(limit, word_head):
         )
 
     shapes = [
-        tf.TensorSpec([None, None]),
-        tf.TensorSpec([None, None], tf.bool),
+        tf.TensorSpec([None]),
+        tf.TensorSpec([None], tf.bool),
         tf.RaggedTensorSpec([None, None, None], tf.int32),
         tf.TensorSpec([None], tf.int32),
         tf.TensorSpec([None, 2]),
@@ -49,10 +49,8 @@ def _rank(limit, word_head):
     return tf.function(rank, input_signature=shapes, autograph=False)
 
 
-def _ranks(documents, limit, more=0, word_head=False):
-    """Pads documents of ([(pieces, probability)], most) into one batch; the ranks of each one's
-    sentences."""
-    width = max([len(d) for d, _ in documents], default=0) + more
+def _ranks(documents, limit, word_head=False):
+    """The ranks of the sentences of documents, each ([(pieces, probability)], most)."""
     pieces = tf.RaggedTensor.from_row_lengths(
         tf.RaggedTensor.from_row_lengths(
             tf.constant([i for d, _ in documents for s, _ in d for i, *_ in s], tf.int32),
@@ -60,15 +58,12 @@ def _ranks(documents, limit, more=0, word_head=False):
         ),
         tf.constant([len(d) for d, _ in documents], tf.int64),
     )
-    p = np.full((len(documents), width), 0.7, np.float32)
-    for i, (document, _) in enumerate(documents):
-        p[i, : len(document)] = [s[1] for s in document]
-    present = tf.sequence_mask([len(d) for d, _ in documents], width)
+    p = tf.constant([p for d, _ in documents for _, p in d], tf.float32)
     most = tf.constant([m for _, m in documents], tf.int32)
     rates = [r for d, _ in documents for s, _ in d for _, *r in s]
     rates = tf.reshape(tf.constant(rates, tf.float32), [-1, 2])
-    ranks = _rank(limit, word_head)(tf.constant(p), present, pieces, most, rates)
-    return [row[: len(d)] for row, (d, _) in zip(ranks.numpy(), documents)]
+    ranks = _rank(limit, word_head)(p, tf.ones_like(p, tf.bool), pieces, most, rates)
+    return np.split(ranks, np.cumsum([len(d) for d, _ in documents])[:-1])
 
 
 def _bags(pieces):
@@ -173,10 +168,10 @@ def test_as_many_as_the_words_are_in():
         assert (ranks > 1).sum() == number
 
 
-@given(st.lists(DOCUMENT, min_size=1, max_size=4), st.integers(0, 80))
-def test_other_documents_and_padding_change_nothing(documents, more):
+@given(st.lists(DOCUMENT, min_size=1, max_size=4))
+def test_other_documents_change_nothing(documents):
     alone = [_ranks([d], 3, word_head=True)[0] for d in documents]
-    for one, among in zip(alone, _ranks(documents, 3, more, word_head=True)):
+    for one, among in zip(alone, _ranks(documents, 3, word_head=True)):
         np.testing.assert_array_equal(one, among)
 
 
@@ -211,7 +206,7 @@ def test_more_sentences_than_candidates_and_then_the_selection():
     ranks = _ranks([(document, 3)], 3)[0]
     assert set(np.flatnonzero(ranks > 1)) <= set(range(size - CANDIDATES, size))
     texts = tf.RaggedTensor.from_tensor(tf.fill([1, size], "a"))
-    chosen, count = select(ranks[None], np.ones((1, size), bool), texts, [3], [False], 3)
+    chosen, count = select(ranks, np.ones(size, bool), texts, [3], [False], 3)
     assert count.numpy() == 3 and sorted(np.argsort(-ranks)[:3]) == chosen.numpy()[0].tolist()
 
 
@@ -240,8 +235,8 @@ def test_what_reads_badly_must_bring_more():
     def chosen(*sentences, most, flawed=(), needs=()):
         number = len(sentences)
         ranks = expected_rouge_ranks(
-            tf.constant([[0.5 - i / 64 for i in range(number)]]),
-            tf.fill([1, number], True),
+            tf.constant([0.5 - i / 64 for i in range(number)]),
+            tf.fill([number], True),
             tf.ragged.constant([list(sentences)], ragged_rank=2, dtype=tf.int32),
             WORDS,
             tf.constant([most]),
@@ -250,7 +245,7 @@ def test_what_reads_badly_must_bring_more():
             tf.constant([float(i in flawed) for i in range(number)]),
             tf.reshape(tf.constant(needs, tf.int64), [-1, 2]),
         )
-        return np.flatnonzero(ranks[0] > 1).tolist()
+        return np.flatnonzero(ranks > 1).tolist()
 
     same = ([1, 2], [1, 2], [3, 4])
     assert chosen(*same, most=1) == [0]
@@ -270,8 +265,8 @@ def _within(document, costs, limits):
     rates = tf.constant([r for s, _ in document for _, *r in s], tf.float32)
     size = len(document)
     ranks = expected_rouge_ranks(
-        tf.constant([[p for _, p in document]], tf.float32),
-        tf.ones([1, size], tf.bool),
+        tf.constant([p for _, p in document], tf.float32),
+        tf.ones([size], tf.bool),
         pieces,
         WORDS,
         tf.constant([size]),
@@ -279,7 +274,7 @@ def _within(document, costs, limits):
         tf.reshape(rates, [-1, 2]),
         budget=Budget(tf.constant(costs, tf.int32), tf.constant([limits], tf.int32)),
     )
-    return set(np.flatnonzero(ranks[0] > 1))
+    return set(np.flatnonzero(ranks > 1))
 
 
 def _fits(chosen, costs, limits):

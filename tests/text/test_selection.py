@@ -1,6 +1,7 @@
 """`select` against the papers' own choices, a plain-Python walk and hostile shapes; which pieces of
 chats, mail, law, lists and abstracts may stand in a summary."""
 
+import functools
 import json
 
 import hypothesis.strategies as st
@@ -19,9 +20,25 @@ SENTENCES = st.lists(st.tuples(WORDS, SCORES, st.booleans()), max_size=9)
 DOCUMENT = st.tuples(SENTENCES, st.integers(-1, 6), st.booleans())
 
 
-@tf.function(reduce_retracing=True, autograph=False)
-def _select(scores, present, words, most, block, limit):
-    return select(scores, present, words, most, block, limit)
+INPUTS = [
+    tf.TensorSpec([None]),
+    tf.TensorSpec([None], tf.bool),
+    tf.RaggedTensorSpec([None, None], tf.string),
+    tf.TensorSpec([None], tf.int32),
+    tf.TensorSpec([None], tf.bool),
+]
+
+
+@functools.cache
+def _graph(limit):
+    return tf.function(
+        lambda *inputs: select(*inputs, limit), input_signature=INPUTS, autograph=False
+    )
+
+
+def _select(*inputs, limit):
+    """`select` in a graph."""
+    return _graph(limit)(*inputs)
 
 
 def _walk(sentences, most, block, limit):
@@ -41,23 +58,19 @@ def _walk(sentences, most, block, limit):
     return sorted(chosen)
 
 
-def _run(documents, limit, width=None):
-    """Pads documents of (words, score, present) triples into one batch and gives the chosen lists
+def _run(documents, limit):
+    """Puts documents of (words, score, present) triples into one batch and gives the chosen lists
     back."""
-    width = max([len(d[0]) for d in documents], default=0) if width is None else width
-    pad = lambda rows, fill, kind: tf.constant(  # noqa: E731
-        [r + [fill] * (width - len(r)) for r in rows], kind, shape=(len(documents), width)
+    every = [sentence for sentences, *_ in documents for sentence in sentences]
+    texts = tf.RaggedTensor.from_row_lengths(
+        tf.constant([" ".join(words) for words, *_ in every], tf.string),
+        tf.constant([len(d[0]) for d in documents], tf.int64),
     )
-    scores = pad([[s[1] for s in d[0]] for d in documents], 9.0, tf.float32)
-    present = pad([[s[2] for s in d[0]] for d in documents], False, tf.bool)
-    flat = [s[0] for d in documents for s in d[0]]
-    values = tf.constant([" ".join(w) for w in flat], tf.string, shape=(len(flat),))
-    words = tf.RaggedTensor.from_row_lengths(
-        values, tf.constant([len(d[0]) for d in documents], tf.int64)
-    )
+    scores = tf.constant([score for _, score, _ in every], tf.float32)
+    present = tf.constant([present for *_, present in every], tf.bool)
     most = tf.constant([d[1] for d in documents], tf.int32)
     block = tf.constant([d[2] for d in documents], tf.bool)
-    indices, count = _select(scores, present, words, most, block, limit)
+    indices, count = _select(scores, present, texts, most, block, limit=limit)
     assert indices.shape == (len(documents), limit) and indices.dtype == count.dtype == tf.int32
     rows = [row[:n] for row, n in zip(indices.numpy().tolist(), count.numpy().tolist())]
     assert all(
@@ -72,11 +85,9 @@ def test_same_as_a_plain_walk(documents):
     assert _run(documents, 4) == expected
 
 
-@given(st.lists(DOCUMENT, min_size=1, max_size=4), st.integers(0, 90))
-def test_other_documents_and_padding_change_nothing(documents, more):
-    alone = [_run([d], 3)[0] for d in documents]
-    width = max(len(d[0]) for d in documents) + more
-    assert _run(documents, 3, width=width) == alone
+@given(st.lists(DOCUMENT, min_size=1, max_size=4))
+def test_other_documents_change_nothing(documents):
+    assert _run(documents, 3) == [_run([d], 3)[0] for d in documents]
 
 
 def test_many_sentences():
@@ -113,21 +124,21 @@ def test_case_and_white_space():
     words = tf.ragged.constant(
         [["One two\u3000three four", " One \t two three\n", " one \t two three\n"]]
     )
-    scores, present = tf.constant([[3.0, 2.0, 1.0]]), tf.constant([[True, True, True]])
+    scores, present = tf.constant([3.0, 2.0, 1.0]), tf.constant([True, True, True])
     indices, count = select(scores, present, words, [3], [True], 3)
     assert indices.numpy().tolist() == [[0, 2, -1]] and count.numpy().tolist() == [2]
 
 
-@pytest.mark.parametrize("rows, width", [(0, 0), (0, 5), (3, 0)])
-def test_nothing_to_choose_from(rows, width):
+@pytest.mark.parametrize("rows", [0, 3])
+def test_nothing_to_choose_from(rows):
     words = tf.RaggedTensor.from_row_lengths(tf.zeros([0], tf.string), tf.zeros([rows], tf.int64))
     indices, count = _select(
-        tf.zeros([rows, width]),
-        tf.zeros([rows, width], tf.bool),
+        tf.zeros([0]),
+        tf.zeros([0], tf.bool),
         words,
         tf.fill([rows], 3),
         tf.fill([rows], True),
-        2,
+        limit=2,
     )
     assert indices.shape == (rows, 2) and indices.numpy().tolist() == [[-1, -1]] * rows
     assert count.numpy().tolist() == [0] * rows
@@ -138,16 +149,18 @@ def test_a_hundred_thousand_sentences():
     one_row = lambda texts: tf.RaggedTensor.from_row_splits(texts, tf.constant([0, size], tf.int64))  # noqa: E731
     same = one_row(tf.fill([size], "all the same words"))
     other = one_row(tf.strings.as_string(tf.range(size)) + " b c")
-    scores, present = tf.random.uniform([1, size], seed=1), tf.fill([1, size], True)
-    best = tf.math.top_k(scores[0], 3).indices.numpy().tolist()
-    assert _select(scores, present, same, [3], [True], 3)[0].numpy().tolist() == [[best[0], -1, -1]]
-    indices, count = _select(scores, present, other, [3], [True], 3)
+    scores, present = tf.random.uniform([size], seed=1), tf.fill([size], True)
+    best = tf.math.top_k(scores, 3).indices.numpy().tolist()
+    assert _select(scores, present, same, [3], [True], limit=3)[0].numpy().tolist() == [
+        [best[0], -1, -1]
+    ]
+    indices, count = _select(scores, present, other, [3], [True], limit=3)
     assert indices.numpy().tolist() == [sorted(best)] and count.numpy().tolist() == [3]
 
 
 def test_sentences_that_are_not_present_are_never_chosen():
     texts = tf.ragged.constant([["a", "b", "c"]])
-    scores, present = tf.constant([[0.1, 0.9, 0.5]]), tf.constant([[True, True, False]])
+    scores, present = tf.constant([0.1, 0.9, 0.5]), tf.constant([True, True, False])
     assert select(scores, present, texts, [2], [False], 2)[0].numpy().tolist() == [[0, 1]]
 
 
@@ -159,14 +172,17 @@ def test_survives_a_saved_model_with_core_ops_only(tmp_path):
             scores, present, ragged(text), most, block, 3
         ),
         input_signature=[
-            tf.TensorSpec([None, None], kind) for kind in (tf.float32, tf.bool, tf.string)
-        ]
-        + [tf.TensorSpec([None], kind) for kind in (tf.int32, tf.bool)],
+            tf.TensorSpec([None]),
+            tf.TensorSpec([None], tf.bool),
+            tf.TensorSpec([None, None], tf.string),
+            tf.TensorSpec([None], tf.int32),
+            tf.TensorSpec([None], tf.bool),
+        ],
     )
     tf.saved_model.save(module, str(tmp_path))
     run = tf.saved_model.load(str(tmp_path)).run
     text = tf.constant([["a b c", "b c d", "x a b c"]])
-    indices, _ = run(tf.constant([[3.0, 2.0, 1.0]]), tf.fill([1, 3], True), text, [3], [True])
+    indices, _ = run(tf.constant([3.0, 2.0, 1.0]), tf.fill([3], True), text, [3], [True])
     assert indices.numpy().tolist() == [[0, 1, -1]]
 
 
@@ -218,7 +234,7 @@ def test_only_sentences_are_left(text, left):
 
 def test_others_are_chosen_only_where_there_are_no_more():
     texts = tf.ragged.constant([["Rain", "It rained.", "The river rose."], ["-----"]])
-    scores = tf.ragged.constant([[0.9, 0.2, 0.1], [0.5]])
+    scores = tf.constant([0.9, 0.2, 0.1, 0.5])
     indices, count = select_sentences(scores, texts, [3, 3], [False, False], limit=3)
     assert indices.numpy().tolist() == [[1, 2, -1], [0, -1, -1]] and count.numpy().tolist() == [
         2,

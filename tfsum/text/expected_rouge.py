@@ -34,8 +34,8 @@ class _Candidates(NamedTuple):
     """The K candidates, the best of each document by score, document by document."""
 
     documents: Rows  # the document of each
-    sentence: tf.Tensor  # (K,) int64, its place in the document
     place: tf.Tensor  # (K,) int64, its place among all sentences
+    follows: tf.Tensor  # (K,) bool, whether its document has a sentence before it
     probability: tf.Tensor  # (K,) float32
 
 
@@ -103,8 +103,9 @@ def expected_rouge_ranks(
     """Ranks sentences so that the first `most` have together the largest expected ROUGE.
 
     Args:
-        probabilities: Scores of the sentences from 0 to 1, (B, S) float; NaN counts as 0.
-        present: Sentences that may be chosen, (B, S) bool.
+        probabilities: Scores of the sentences of all documents, end to end, from 0 to 1, (N,)
+            float32; NaN counts as 0.
+        present: Sentences that may be chosen, (N,) bool.
         pieces: Word pieces of the sentences, (B, S, P) int32.
         words: Pieces that ROUGE counts, (V,) bool, see `is_word`.
         most: Sentences that each summary is to have, (B,) int32; `AUTOMATIC` for from `FEWEST` to
@@ -122,7 +123,7 @@ def expected_rouge_ranks(
             there is room for it, and as long as there is any.
 
     Returns:
-        float32 (B, S): above 1 for the chosen sentences, highest for the first that was chosen;
+        float32 (N,): above 1 for the chosen sentences, highest for the first that was chosen;
         the score, from 0 to 1, for the others.
 
     In the example the second sentence repeats the first, so the third one is ranked before it.
@@ -131,18 +132,18 @@ def expected_rouge_ranks(
         >>> pieces = tf.ragged.constant([[[1, 2], [1, 2], [3, 4]]])
         >>> words = np.array([False, True, True, True, True])
         >>> ranks = expected_rouge_ranks(
-        ...     tf.constant([[0.75, 0.5, 0.5]]),
-        ...     tf.constant([[True, True, True]]),
+        ...     tf.constant([0.75, 0.5, 0.5]),
+        ...     tf.constant([True, True, True]),
         ...     pieces,
         ...     words,
         ...     tf.constant([2]),
         ...     limit=2,
         ... )
         >>> ranks.numpy().tolist()
-        [[3.0, 0.5, 2.0]]
+        [3.0, 0.5, 2.0]
     """
     p = tf.where(present & ~tf.math.is_nan(probabilities), probabilities, 0.0)
-    candidates = _candidates(p, present, most, pieces.row_splits)
+    candidates = _candidates(p, present, most, pieces)
     documents = candidates.documents
     automatic = most == AUTOMATIC
     most = tf.clip_by_value(tf.where(automatic, USUAL, most), 0, limit)
@@ -172,29 +173,27 @@ def expected_rouge_ranks(
         (first, tf.zeros_like(share), tf.fill(tf.shape(most), -float("inf"))),
         parallel_iterations=1,
     )
-    cells = tf.stack([documents.owner, candidates.sentence], 1)
-    ranked = tf.scatter_nd(cells, best, tf.shape(p, tf.int64))
+    ranked = tf.scatter_nd(candidates.place[:, tf.newaxis], best, tf.shape(p, tf.int64))
     return tf.where(ranked > 0.0, 1.0 + ranked, p)
 
 
 def _candidates(
-    probabilities: tf.Tensor, present: tf.Tensor, most: tf.Tensor, splits: tf.Tensor
+    probabilities: tf.Tensor, present: tf.Tensor, most: tf.Tensor, pieces: tf.RaggedTensor
 ) -> _Candidates:
-    """The best sentences of each document by score (B, S)."""
-    # (B, width), of which `enough` (B,) count; a padded column, so that there is one
-    enough = tf.maximum(CANDIDATES, 2 * most)
-    widest = tf.reduce_max(tf.concat([enough, [1]], 0))
-    width = tf.minimum(tf.shape(probabilities)[1], widest - 1) + 1
+    """The best sentences of each document by score (N,), of equals the earlier."""
+    # (N,) the places of all sentences, document by document the best first
+    documents = Rows.of(pieces)
     scores = tf.where(present, probabilities, -1.0)
-    scores = tf.pad(scores, [[0, 0], [0, 1]], constant_values=-1.0)
-    best, index = tf.math.top_k(scores, width)
+    best = tf.argsort(scores, direction="DESCENDING", stable=True)
+    best = tf.gather(best, tf.argsort(documents.at(best).owner, stable=True))
 
     # (K,)
-    cells = tf.where((best >= 0.0) & (tf.range(width) < enough[:, tf.newaxis]))
-    documents = Rows(cells[:, 0], tf.shape(best, tf.int64)[0])
-    sentence = tf.cast(tf.gather_nd(index, cells), tf.int64)
-    place = tf.gather(splits, documents.owner) + sentence
-    return _Candidates(documents, sentence, place, tf.gather_nd(best, cells))
+    number = documents.places() - documents.to_values(pieces.row_starts())
+    enough = tf.cast(tf.maximum(CANDIDATES, 2 * most), tf.int64)
+    is_candidate = tf.gather(present, best) & (number < documents.to_values(enough))
+    place = tf.cast(tf.boolean_mask(best, is_candidate), tf.int64)
+    follows = tf.gather(documents.continues(), place)
+    return _Candidates(documents.at(place), place, follows, tf.gather(probabilities, place))
 
 
 def _count(
@@ -352,7 +351,7 @@ class _Search:
 
         faults = tf.gather(self._flaws, place) + tf.minimum(tf.gather(lacks, place), 1.0)
         before = tf.gather(missing, tf.maximum(place - 1, 0))
-        alone = tf.where(self._candidates.sentence > 0, before, 0.0)
+        alone = tf.where(self._candidates.follows, before, 0.0)
         return PENALTY * faults + ALONE * alone
 
 

@@ -118,7 +118,7 @@ def keywords(
     of_first = phrase_of_word.to_values(is_first)
     phrase = phrase_of_word.to_values(different_phrases.owner)
     different = phrases.at(first)
-    by_text = Rows(tf.gather(documents.owner, different.sentence), documents.count)
+    by_text = documents.at(different.sentence)
     width = tf.reduce_max(tf.concat([most, [0]], 0))
     rank, score = _choose(
         Rows(tf.boolean_mask(phrase, of_first), different_phrases.count),

@@ -46,6 +46,15 @@ class Rows(NamedTuple):
         different, owner = tf.unique(keys, tf.int64)
         return different, cls(owner, tf.size(different, tf.int64))
 
+    def at(self, places: tf.Tensor) -> "Rows":
+        """The rows of some of the values (M,).
+
+        Example:
+            >>> Rows(tf.constant([0, 0, 2]), 3).at(tf.constant([2, 0])).owner.numpy().tolist()
+            [2, 0]
+        """
+        return Rows(tf.gather(self.owner, places), self.count)
+
     def sum(self, values: tf.Tensor) -> tf.Tensor:
         """The sum of each row: (N, ...) -> (R, ...).
 

@@ -38,7 +38,7 @@ _SHORT_WIDE = r"(?s:.{1,60})"  # ... and of letters without spaces as few
 
 
 def select_sentences(
-    scores: tf.RaggedTensor,
+    scores: tf.Tensor,
     texts: tf.RaggedTensor,
     most: tf.Tensor,
     block_trigrams: tf.Tensor,
@@ -55,9 +55,9 @@ def select_sentences(
     Headings and the like are not chosen, see `may_be_chosen`.
 
     Args:
-        scores: Scores of the sentences, (B, S) float, higher is better; with `pieces`
-            probabilities.
-        texts: Sentences, (B, S) strings; those beyond the scores are never chosen.
+        scores: Scores of the sentences of all texts, end to end, (N,) float32, higher is better;
+            with `pieces` probabilities.
+        texts: Sentences, (B, S) strings.
         most: Sentences to choose at most, (B,) int32; with `pieces` also `AUTOMATIC`, for as many
             as are expected to score best.
         block_trigrams: Whether to skip sentences that repeat a trigram, (B,) bool.
@@ -82,7 +82,7 @@ def select_sentences(
         >>> texts = tf.ragged.constant(
         ...     [["the cat sat down", "the cat sat up", "a dog ran"], ["It rained."]]
         ... )
-        >>> scores = tf.ragged.constant([[0.9, 0.8, 0.7], [0.1]])
+        >>> scores = tf.constant([0.9, 0.8, 0.7, 0.1])
         >>> indices, count = select_sentences(scores, texts, [2, 2], [True, True], limit=2)
         >>> indices.numpy().tolist(), count.numpy().tolist()
         ([[0, 2], [0, -1]], [2, 1])
@@ -91,26 +91,22 @@ def select_sentences(
     if enough is not None:
         may_be &= enough
     budget, may_be = with_room_for_one(budget or Budget.free(texts), texts, may_be)
-
-    # (B, S)
-    present = texts.with_flat_values(may_be).to_tensor(False)
-    width = tf.shape(present)[1]
-    ranks = scores.to_tensor(0.0, shape=tf.stack([-1, width]))
-    present &= tf.sequence_mask(scores.row_lengths(), width)
-
     if pieces is not None:
         found = faults(texts.flat_values)
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
         flaws = tf.reduce_sum(own, 0)
         needs = antecedents(texts, found["pronoun"] | found["connective"])
         by_rouge = expected_rouge_ranks(
-            ranks, present, pieces, words, most, limit, rates, flaws, needs, budget
+            scores, may_be, pieces, words, most, limit, rates, flaws, needs, budget
         )
         # above 1 where expected ROUGE decided how many
-        chosen = tf.reduce_sum(tf.cast(by_rouge > 1.0, tf.int32), 1)
+        documents = Rows.of(texts)
+        chosen = documents.sum(tf.cast(by_rouge > 1.0, tf.int32))
         most = tf.where(most == AUTOMATIC, chosen, most)
-        ranks = by_rouge if by_score is None else tf.where(by_score[:, None], ranks, by_rouge)
-    return select(ranks, present, texts, most, block_trigrams, limit, budget)
+        if by_score is not None:
+            by_rouge = tf.where(documents.to_values(by_score), scores, by_rouge)
+        scores = by_rouge
+    return select(scores, may_be, texts, most, block_trigrams, limit, budget)
 
 
 def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
@@ -162,9 +158,9 @@ def select(
     """Chooses sentences by score (ties to the earlier one; NaN counts as the lowest score).
 
     Args:
-        scores: Scores of the sentences, (B, S) float32, higher is better.
-        present: Sentences that may be chosen, (B, S) bool.
-        texts: Sentences, (B, at most S) ragged strings, whose words are separated by white space.
+        scores: Scores of the sentences of all texts, (N,) float32, higher is better.
+        present: Sentences that may be chosen, (N,) bool.
+        texts: Sentences, (B, S) ragged strings, whose words are separated by white space.
         most: Sentences to choose at most, (B,) int32; above `limit` counts as `limit`.
         block_trigrams: Whether to skip a candidate that shares a word trigram with a chosen
             sentence, (B,) bool. A sentence under three words never does; `The` and `the` are two
@@ -180,17 +176,13 @@ def select(
     Example:
         >>> texts = tf.ragged.constant([["It rained.", "It snowed.", "It froze."]])
         >>> indices, count = select(
-        ...     [[0.2, 0.9, 0.5]], [[True, True, True]], texts, [2], [False], limit=3
+        ...     tf.constant([0.2, 0.9, 0.5]), tf.fill([3], True), texts, [2], [False], limit=3
         ... )
         >>> indices.numpy().tolist(), count.numpy().tolist()
         ([[1, 2, -1]], [2])
     """
-    # (N,) for all sentences: the place in the text, the worth, and whether one may be chosen
     documents = Rows.of(texts)
-    place = documents.places() - documents.to_values(texts.row_starts())
-    cells = tf.stack([documents.owner, place], 1)
-    score, free = tf.gather_nd(scores, cells), tf.gather_nd(present, cells)
-    worth = tf.where(tf.math.is_nan(score), LOWEST, tf.maximum(score, LOWEST))
+    worth = tf.where(tf.math.is_nan(scores), LOWEST, tf.maximum(scores, LOWEST))
 
     # a sentence takes one of `most` as it takes words and characters
     costs, limits = budget or Budget.free(texts)
@@ -198,7 +190,7 @@ def select(
         tf.pad(costs, [[0, 0], [1, 0]], constant_values=1),
         tf.concat([tf.minimum(most, limit)[:, tf.newaxis], limits], 1),
     )
-    of_sentences, equal = _trigrams(texts, free & documents.to_values(block_trigrams))
+    of_sentences, equal = _trigrams(texts, present & documents.to_values(block_trigrams))
 
     def take(free: tf.Tensor, chosen: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Takes the best free sentence (N,) of each text that has room for it; those that repeat a
@@ -212,12 +204,15 @@ def select(
     _, chosen = tf.while_loop(
         lambda free, _: tf.reduce_any(free),
         take,
-        (free, tf.zeros_like(free)),
+        (present, tf.zeros_like(present)),
         parallel_iterations=1,
     )
-    rows = Rows(tf.boolean_mask(documents.owner, chosen), documents.count)
-    indices = rows.ragged(tf.cast(tf.boolean_mask(place, chosen), tf.int32))
-    count = documents.sum(tf.cast(chosen, tf.int32))
+
+    # (C,) the chosen sentences of all texts, (B, limit) their places in their texts
+    place = tf.where(chosen)[:, 0]
+    rows = documents.at(place)
+    indices = rows.ragged(tf.cast(place - rows.to_values(texts.row_starts()), tf.int32))
+    count = tf.cast(indices.row_lengths(), tf.int32)
     return indices.to_tensor(-1, shape=tf.stack([-1, limit])), count
 
 

@@ -321,14 +321,14 @@ def test_chosen_by_expected_rouge(transformer, text_module, report):
     flat = module.word_piece.tokenize(tf.constant([s for row in sentences for s in row]))
     pieces = tf.RaggedTensor.from_row_lengths(flat, [len(s) for s in sentences])
     ranks = expected_rouge_ranks(
-        every["score"],
-        every["start"] >= 0,
+        every["score"][every["start"] >= 0],
+        tf.fill([flat.nrows()], True),
         pieces,
         is_word(module.word_piece.vocabulary),
         tf.constant([3, 3, 3]),
         module.max_sentences,
     ).numpy()
-    best = np.sort(np.argsort(-ranks[0], kind="stable")[:3])
+    best = np.sort(np.argsort(-ranks[: len(sentences[0])], kind="stable")[:3])
     given = module.summarize(tf.constant(texts), tf.constant([3, 3, 3]), tf.constant([False] * 3))
     assert given["start"].numpy()[0, :3].tolist() == every["start"][0][best].tolist()
     assert given["count"].numpy().tolist() == [3, 1, 0]
@@ -377,14 +377,14 @@ def test_chosen_by_the_words_that_a_word_head_expects(transformer, report, tmp_p
     np.testing.assert_allclose(every["score"][0, :count], tf.sigmoid(logits)[0], atol=1e-5)
     ids, special = inputs["token_ids"][0], [0, module.word_piece.cls_id, module.word_piece.sep_id]
     ranks = expected_rouge_ranks(
-        tf.sigmoid(logits),
-        tf.ones_like(logits, tf.bool),
+        tf.sigmoid(logits[0]),
+        tf.ones_like(logits[0], tf.bool),
         tf.RaggedTensor.from_row_lengths(module.word_piece.tokenize(sentences), [count]),
         is_word(module.word_piece.vocabulary),
         tf.constant([3]),
         module.max_sentences,
         tf.boolean_mask(rates[0], ~np.isin(ids, special)),
-    )[0].numpy()
+    ).numpy()
     best = np.sort(np.argsort(-ranks, kind="stable")[:3])
     assert given["start"].numpy()[0, :3].tolist() == every["start"][0][best].tolist()
     assert given["count"].numpy().tolist() == [3, 1, 0]

@@ -315,13 +315,13 @@ def test_validation_chooses_by_expected_rouge(material, documents):
             scores.append(random.random(kept, np.float32))
             alone = tf.RaggedTensor.from_row_lengths(ragged[:kept], [kept])
             ranks = expected_rouge_ranks(
-                scores[-1][None],
-                np.ones((1, kept), bool),
+                scores[-1],
+                np.ones(kept, bool),
                 alone,
                 is_word(word_piece.vocabulary),
                 tf.constant([2]),
                 2,
-            )[0].numpy()
+            ).numpy()
             chosen.append(
                 [texts[i].decode() for i in np.sort(np.argsort(-ranks, kind="stable")[:2])]
             )

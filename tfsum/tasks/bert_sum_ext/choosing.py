@@ -110,7 +110,7 @@ def _choose(
     within = tf.minimum(tf.where(most == 0, limit, most), limit)
     most = tf.where(most == AUTOMATIC, most, within)
     return select_sentences(
-        texts.with_flat_values(ranks),
+        ranks,
         texts,
         most,
         options.block_trigrams,

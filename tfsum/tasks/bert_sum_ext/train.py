@@ -195,9 +195,11 @@ class ExtractiveValidation:
                 rates = tf.constant(np.concatenate(per_document), tf.float32)
 
         flat = np.concatenate([np.array(scores, np.float32) for scores, _ in answers])
+        # the sentences that the model read
+        texts = [text[:length] for text, length in zip(self._texts, lengths)]
         chosen, _ = select_sentences(
-            tf.RaggedTensor.from_row_lengths(flat, lengths),
-            tf.ragged.constant(self._texts, ragged_rank=1),
+            tf.constant(flat),
+            tf.ragged.constant(texts, ragged_rank=1),
             tf.fill([len(answers)], number),
             tf.fill([len(answers)], self.evaluate.block_trigrams),
             number,
