@@ -66,8 +66,8 @@ class CoreWordPiece(tf.Module):
         distinct, of_word = tf.unique(words.flat_values)
 
         pieces = tf.gather(self._split(distinct), of_word)
-        pieces = tf.gather(_merge(pieces, words.row_splits), of_part)
-        return _merge(pieces, parts.row_splits)
+        pieces = tf.gather(merge(pieces, words.row_splits), of_part)
+        return merge(pieces, parts.row_splits)
 
     def _normalize(self, strings: tf.Tensor) -> tf.Tensor:
         """Normalizes strings (U,), so that only spaces part words."""
@@ -142,8 +142,20 @@ class CoreWordPiece(tf.Module):
         return "##", word, rest, words_met, ids_met
 
 
-def _merge(pieces: tf.RaggedTensor, splits: tf.Tensor) -> tf.RaggedTensor:
-    """Joins neighbouring rows (W, P) into (R, P) at the row splits (R + 1,)."""
+def merge(pieces: tf.RaggedTensor, splits: tf.Tensor) -> tf.RaggedTensor:
+    """Joins neighbouring rows.
+
+    Args:
+        pieces: Rows of values, (W, P).
+        splits: Where the joined rows begin and end among the W, (R + 1,) int64.
+
+    Returns:
+        (R, P).
+
+    Example:
+        >>> merge(tf.ragged.constant([[1], [2, 3], [4]]), tf.constant([0, 2, 3])).to_list()
+        [[1, 2, 3], [4]]
+    """
     splits = tf.gather(pieces.row_splits, splits)
     return tf.RaggedTensor.from_row_splits(pieces.flat_values, splits, validate=False)
 

@@ -60,7 +60,7 @@ class KnownWords(tf.Module):
         # (P,) for all pieces: whether one begins a word, and whether the word has no more
         role = tf.gather(self._role, pieces.flat_values)
         begins, alone = role == BEGINS, after(role, BEGINS) != CONTINUES
-        rows = Rows(tf.gather(documents.owner, Rows.of(pieces).owner), documents.count)
+        rows = documents.at(Rows.of(pieces).owner)
 
         words = rows.count_of(begins)
         whole = {
@@ -136,7 +136,5 @@ def _script(body: str) -> str:
     """The script of a piece's first letter, as its Unicode name begins; "" for other pieces."""
     if body.startswith("[") and body.endswith("]"):  # a special token
         return ""
-    letter = next((c for c in body if unicodedata.category(c)[0] in "LM"), None)
-    if letter is None:
-        return ""
-    return unicodedata.name(letter, "").partition(" ")[0]
+    letters = (c for c in body if unicodedata.category(c)[0] in "LM")
+    return next((unicodedata.name(c, "").partition(" ")[0] for c in letters), "")

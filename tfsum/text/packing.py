@@ -42,11 +42,9 @@ def pack(
     room = length - special
 
     # (B,) pieces that are kept
-    ids = ids.with_row_splits_dtype(tf.int64)
     first = ids.row_lengths()
     keep = tf.minimum(first, room)
     if pair is not None:
-        pair = pair.with_row_splits_dtype(tf.int64)
         second = pair.row_lengths()
         keep = tf.minimum(first, tf.maximum(tf.cast(room - room // 2, tf.int64), room - second))
         keep_second = tf.minimum(second, room - keep)
@@ -109,7 +107,6 @@ def pack_windows(
         >>> out["sentence_starts"].numpy().tolist()
         [[0, 3], [0, -1]]
     """
-    pieces = pieces.with_row_splits_dtype(tf.int64)
     lengths = pieces.row_lengths()
     layout = lay_out_windows(lengths, sentences_per_document, window_length)
     kept, window, place = layout["kept"], layout["window"], layout["place"]

@@ -118,7 +118,7 @@ def write_vocabulary(
             same folder, which `WordPiece.from_file` reads; None writes none.
 
     Raises:
-        tfsum.Error: The file cannot be written.
+        OSError: The file cannot be written.
 
     Example:
         >>> import tempfile
@@ -128,16 +128,10 @@ def write_vocabulary(
         '[PAD]\\nrain\\n'
     """
     path = pathlib.Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, "".join(f"{piece}\n" for piece in pieces))
-        if case is not None:
-            write_atomically(path.with_name("tokenizer_config.json"), tokenizer_config(case))
-    except OSError as error:
-        raise Error(
-            f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place that may"
-            " be written to"
-        ) from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, "".join(f"{piece}\n" for piece in pieces))
+    if case is not None:
+        write_atomically(path.with_name("tokenizer_config.json"), tokenizer_config(case))
 
 
 def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Counter:

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.formats import model_folder, text_settings
-from tfsum.text.core_word_piece import CoreWordPiece
+from tfsum.text.core_word_piece import CoreWordPiece, merge
 from tfsum.text.escape import Escape, is_reversible
 from tfsum.text.normalizer import fast_bert_model
 
@@ -255,5 +255,4 @@ class _TextOps(tf.Module):
         flat = words.flat_values
         too_long = tf.strings.length(flat, unit="UTF8_CHAR") > self._max_characters
         pieces = self._pieces.tokenize(tf.where(too_long, self._unknown, flat))
-        splits = tf.gather(pieces.row_splits, words.row_splits)
-        return tf.RaggedTensor.from_row_splits(pieces.flat_values, splits, validate=False)
+        return merge(pieces, words.row_splits)
