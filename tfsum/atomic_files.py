@@ -62,10 +62,7 @@ def atomic_path(path: str | pathlib.Path) -> Iterator[pathlib.Path]:
 
     part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     # Made here, and only if there is nothing: a link of that name would be followed.
-    try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     _parts.add(part)
     try:
         yield part

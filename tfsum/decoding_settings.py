@@ -51,9 +51,8 @@ class StrategySettings:
     ] = 0
 
     def __post_init__(self) -> None:
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         try:
-            self.checked()(**values)
+            self.checked()(**vars(self))
         except Error as error:
             raise Error(f"{type(self).__name__}: {error}") from None
 

@@ -312,6 +312,7 @@ def test_answers_go_into_a_file(asked, tmp_path, monkeypatch, capsys):
         ("file", "is a text to be read"),
         (f"../{tmp_path.name}/file", "is a text to be read"),
         ("no/x", "there is no folder no"),
+        ("/proc/x", "--output /proc/x: cannot be written"),
     ):
         assert exit_status(["summarize", "file", "-o", place]) in (1, 2)
         assert said in capsys.readouterr().err

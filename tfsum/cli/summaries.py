@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
 
 from tqdm import tqdm
 
@@ -103,13 +102,20 @@ def answer_sources(
         if arguments.output is None:
             print(page, end="")
         else:
-            write_atomically(arguments.output, page)
+            _write(arguments.output, page)
     if files and files.existing:
         print(f"tfsum: {files.existing} answer(s) in {arguments.output} already", file=sys.stderr)
     if failures:
         print(f"tfsum: {len(failures)} could not be summarized:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
     return int(bool(failures))
+
+
+def _write(path: str, content: str) -> None:
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
 
 
 def unanswered(
@@ -283,19 +289,17 @@ def _article(lines: list[str], name: str, form: str, heading: bool) -> str:
 
 
 def _json(result: Answer, name: str, names: list[str] | None) -> str:
-    if isinstance(result, list):
-        return json_line({"file": name, "keywords": _rounded(result)})
-    fields = {key: value for key, value in vars(result).items() if value is not None}
-    documents = fields.pop("documents", None)
+    """A line of JSON, its numbers with six digits."""
+    documents = getattr(result, "documents", None)
+    place: dict[str, object] = {"file": name}
     if names is not None and documents is not None:
-        return json_line({"files": [names[i] for i in documents], **_rounded(fields)})
-    return json_line({"file": name, **_rounded(fields)})
+        place = {"files": [names[i] for i in documents]}
 
-
-def _rounded(value: object) -> Any:
-    """A value as JSON has it, its numbers with six digits."""
-    text = json.dumps(value, default=vars)
-    return json.loads(text, parse_float=lambda number: round(float(number), 6))
+    fields = {"keywords": result} if isinstance(result, list) else vars(result)
+    without = {key for key, value in fields.items() if value is None} | {"documents"}
+    given = {key: value for key, value in fields.items() if key not in without}
+    text = json.dumps(place | given, default=vars)
+    return json_line(json.loads(text, parse_float=lambda number: round(float(number), 6)))
 
 
 def _in_page(answers: str, title: str, form: str) -> str:
