@@ -13,7 +13,7 @@ from tfsum.text.white_space import WHITE_SPACE
 from tfsum.text.word_piece import WordPiece
 
 
-class Source(tf.Module):
+class TextSource(tf.Module):
     """Base class of what reads texts: with a method `read`, and `at_once`, how many sources of its
     kind a model reads together.
 
@@ -28,7 +28,7 @@ class Source(tf.Module):
         self._bytes = tf.constant(bytes_said(word_piece.vocabulary))
 
 
-class RowSource(Source):
+class RowSource(TextSource):
     """Reads a text as one row, `[CLS] pieces [SEP]`, for a `Transformer`.
 
     Pieces beyond the row are cut.
@@ -88,7 +88,7 @@ class RowSource(Source):
         return tf.where(place == 0, self.word_piece.cls_id, ids)
 
 
-class DocumentSource(Source):
+class DocumentSource(TextSource):
     """Reads a text in windows of whole sentences, for a `BertSumAbs`.
 
     The windows are those of `BertSumExt`.
