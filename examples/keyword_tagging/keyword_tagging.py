@@ -233,7 +233,9 @@ def export_model(folder, destination, ops="core"):
     source, destination = pathlib.Path(folder), saved_model.version_folder(destination)
     settings, stored = saved_model.read_settings(source), open_folder.open_folder(source)
     model = KeywordTagger(Bert.from_stored(stored))
-    assign_weights.assign_head(model.classifier, HEAD, stored)
+    classifier = weight_names.variables_by_path(model.classifier)
+    tensors = {name: stored.tensors[name] for name, _, _ in HEAD}
+    assign_weights.assign(classifier, HEAD, tensors, source)
     module = TextTagger(model, WordPiece.from_file(source / "vocab.txt", ops=ops))
     exported = {"kind": KIND, "ops": ops, "storage": "float32", "text": settings["text"]}
     return saved_model.write_export(module, PARTS, card, source, destination, settings, exported)

@@ -9,12 +9,10 @@ import numpy as np
 from tfsum.errors import CheckpointError
 from tfsum.formats.weight_names import (
     OTHER_HEADS,
-    Built,
     StoredModel,
     bert_names,
     bert_shapes,
     names_in,
-    variables_by_path,
 )
 
 
@@ -108,31 +106,6 @@ def check_sizes(sizes: dict[str, tuple], tensors: dict, source: str | os.PathLik
     """
     found = {name: tensors[name] for name in sizes if name in tensors}
     checked(sizes, [(name, name, False) for name in sizes], found, source)
-
-
-def assign_head(head: Built, names: Sequence[tuple[str, str, bool]], stored: StoredModel) -> None:
-    """Sets the weights of a built head, which `bert_arrays` ignores (`OTHER_HEADS`).
-
-    Args:
-        head: Built layer.
-        names: Rows (Hugging Face's name, path of the variable below `head`, transposed).
-        stored: Contents of a checkpoint.
-
-    Raises:
-        CheckpointError: A tensor is missing or has another shape.
-
-    Example:
-        >>> import keras
-        >>> head = keras.layers.Dense(2, name="tagger")
-        >>> head.build((None, 3))
-        >>> stored = StoredModel("a file", {}, {"weight": np.ones((2, 3)), "bias": np.ones(2)})
-        >>> assign_head(head, [("weight", "kernel", True), ("bias", "bias", False)], stored)
-        >>> float(head.kernel[0, 0])
-        1.0
-    """
-    rows = names_in(stored, names)
-    tensors = {name: stored.tensors[name] for name, _, _ in rows if name in stored.tensors}
-    assign(variables_by_path(head), rows, tensors, stored.source)
 
 
 def assign_arrays(variables: dict, arrays: dict[str, np.ndarray]) -> None:
