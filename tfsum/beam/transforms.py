@@ -199,22 +199,22 @@ class _Answer(beam.PTransform):
             )
 
         results = documents | RunInference(self._handler, model_metadata_pcoll=updates)
-        outputs = results | "Separate" >> beam.ParDo(_Separate()).with_outputs(FAILED, main=ANSWERS)
+        outputs = results | "Separate" >> beam.FlatMap(_separated).with_outputs(
+            FAILED, main=ANSWERS
+        )
         outputs.answers.element_type = _answer_type(documents.element_type, self.row)
         outputs.failed.element_type = FailedDocument
         return outputs
 
 
-class _Separate(beam.DoFn):
-    """Yields answers, with the key of the document if it has one, and tags failed documents."""
-
-    def process(self, result: PredictionResult) -> Iterator[Any]:
-        if isinstance(result.inference, FailedDocument):
-            yield beam.pvalue.TaggedOutput(FAILED, result.inference)
-        elif is_pair(result.example):
-            yield result.example[0], result.inference
-        else:
-            yield result.inference
+def _separated(result: PredictionResult) -> Iterator[Any]:
+    """Yields an answer, with the key of the document if it has one, or tags a failed document."""
+    if isinstance(result.inference, FailedDocument):
+        yield beam.pvalue.TaggedOutput(FAILED, result.inference)
+    elif is_pair(result.example):
+        yield result.example[0], result.inference
+    else:
+        yield result.inference
 
 
 def _answer_type(document_type: Any, row: type) -> Any:
