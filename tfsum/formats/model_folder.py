@@ -142,12 +142,8 @@ def save_model(
     if not model.built:  # a user's own model may have no `build` without a shape
         model.build()
 
-    vocabularies = {"vocab.txt": vocabulary, "target_vocab.txt": target_vocabulary}
-    files = {
-        name: "\n".join(pieces) + "\n"
-        for name, pieces in vocabularies.items()
-        if pieces is not None
-    }
+    vocabularies = (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary))
+    files = {name: "\n".join(pieces) + "\n" for name, pieces in vocabularies if pieces is not None}
     if settings is not None:
         files["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
     save(folder, model.folder_config(), model.tensors(), files)
@@ -243,12 +239,14 @@ def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
     fields = config_json.read_json(file)
     config = config_json.encoder_arguments(fields, file)
     check_vocabulary(folder, config["vocab_size"])
+
     tensors = {
         OLD_ENDING.sub(lambda old: PRESENT_ENDINGS[old[0]], name): value
         for name, value in _read_tensors(folder).items()
         if not weight_names.NO_WEIGHT.search(name)
         and (name.startswith("bert.") or not SUMMARIZERS & fields.keys())
     }
+
     whole = any(name.startswith("bert.") for name in tensors)
     prefix = "" if whole else "bert."  # BertModel alone is saved without it
     return weight_names.StoredModel(
