@@ -69,29 +69,26 @@ class DecoderLayer(ResidualLayer):
             visible = ops.logical_and(visible, mask)  # (B, 1 or H, T, T)
 
         # Masked self-attention: (B, T, D) -> (B, T, D), weights (B, H, T, T)
-        y = self.self_attention(
-            self.before("self_attention", x),
+        x, own = self.attend(
+            "self_attention",
+            x,
             attention_mask=visible,
             training=training,
             return_attention_weights=return_attention_weights,
         )
-        y, own = y if return_attention_weights else (y, None)
-        x = self.after("self_attention", x, y, training)
 
         # Cross-attention from target to source: (B, T, D) -> (B, T, D), weights (B, H, T, Ts)
-        y = self.cross_attention(
-            self.before("cross_attention", x),
+        x, cross = self.attend(
+            "cross_attention",
+            x,
             source,
             key_mask=source_mask,
             training=training,
             return_attention_weights=return_attention_weights,
         )
-        y, cross = y if return_attention_weights else (y, None)
-        x = self.after("cross_attention", x, y, training)
 
         # The feed-forward network at each position: (B, T, D) -> (B, T, D)
-        y = self.feed_forward(self.before("feed_forward", x), training=training)
-        x = self.after("feed_forward", x, y, training)
+        x = self.feed(x, training)
 
         if return_attention_weights:
             return (x, own, cross)
@@ -168,9 +165,7 @@ class DecoderLayer(ResidualLayer):
         x = self.after("cross_attention", x, y, training=False)
 
         # The feed-forward network
-        y = self.feed_forward(self.before("feed_forward", x))
-        x = self.after("feed_forward", x, y, training=False)
-
+        x = self.feed(x, training=False)
         return x, {**cache, "self_keys": keys, "self_values": values}
 
 

@@ -74,19 +74,17 @@ class EncoderLayer(ResidualLayer):
             Float tensor (B, T, D), or a tuple of it and the attention weights (B, H, T, T).
         """
         # Self-attention between the positions: (B, T, D) -> (B, T, D), weights (B, H, T, T)
-        y = self.attention(
-            self.before("attention", x),
+        x, weights = self.attend(
+            "attention",
+            x,
             attention_mask=attention_mask,
             key_mask=key_mask,
             training=training,
             return_attention_weights=return_attention_weights,
         )
-        y, weights = y if return_attention_weights else (y, None)
-        x = self.after("attention", x, y, training)
 
         # The feed-forward network at each position: (B, T, D) -> (B, T, D)
-        y = self.feed_forward(self.before("feed_forward", x), training=training)
-        x = self.after("feed_forward", x, y, training)
+        x = self.feed(x, training)
 
         if return_attention_weights:
             return (x, weights)
@@ -96,8 +94,7 @@ class EncoderLayer(ResidualLayer):
         """`call` with a key mask for packed rows, without dropout: (N, D) -> (N, D)."""
         y = self.attention.within(self.before("attention", x), rows)
         x = self.after("attention", x, y, training=False)
-        y = self.feed_forward(self.before("feed_forward", x))
-        return self.after("feed_forward", x, y, training=False)
+        return self.feed(x, training=False)
 
 
 @keras.saving.register_keras_serializable("tfsum")

@@ -104,8 +104,7 @@ class PositionalEncoding(Layer):
             positions = positions + ops.expand_dims(ops.cast(first_position, "int32"), 1)  # (B, T)
         if self.scale:
             x = x * ops.cast(d_model**0.5, x.dtype)
-        encoded = encode_positions(positions, d_model)
         # The sum is computed in float32: 8 bits of bfloat16 cannot distinguish position 100 from
         # 101.
-        total = ops.cast(ops.cast(x, "float32") + encoded, self.compute_dtype)
-        return self.drop(total, training=training)
+        total = ops.cast(x, "float32") + encode_positions(positions, d_model)
+        return self.drop(ops.cast(total, self.compute_dtype), training=training)

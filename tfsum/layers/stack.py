@@ -96,6 +96,43 @@ class ResidualLayer(Layer):
             return x
         return getattr(self, f"{sublayer}_norm")(x)
 
+    def attend(
+        self,
+        sublayer: str,
+        x: Tensor,
+        *source: Tensor,
+        training: bool | None,
+        return_attention_weights: bool,
+        **masks: Tensor | None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Applies an attention with its residual: (B, T, D) -> (B, T, D).
+
+        Args:
+            sublayer: Name of the attention.
+            x: Float tensor (B, T, D).
+            *source: Float tensor (B, Ts, D) that a cross-attention reads.
+            training: Whether dropout is applied.
+            return_attention_weights: Whether the attention weights are returned too.
+            **masks: Masks of `MultiHeadAttention`.
+
+        Returns:
+            Float tensor (B, T, D), and the weights (B, H, T, Ts) or None.
+        """
+        y = getattr(self, sublayer)(
+            self.before(sublayer, x),
+            *source,
+            training=training,
+            return_attention_weights=return_attention_weights,
+            **masks,
+        )
+        y, weights = y if return_attention_weights else (y, None)
+        return self.after(sublayer, x, y, training), weights
+
+    def feed(self, x: Tensor, training: bool | None) -> Tensor:
+        """Applies the feed-forward network at each position: (..., D) -> (..., D)."""
+        y = self.feed_forward(self.before("feed_forward", x), training=training)
+        return self.after("feed_forward", x, y, training)
+
 
 class LayerNormalization(keras.layers.LayerNormalization):
     """Normalizes the last axis, of whole sequences and of one position of each.

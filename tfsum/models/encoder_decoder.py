@@ -189,8 +189,7 @@ class EncoderDecoder(Model):
             Float32 logits (B * K, V) and the state with this position filled in.
         """
         x = self.target_embedding(token_ids)[:, None, :]  # (B * K, 1, D)
-        first = ops.reshape(position, (1,))
-        x = self.target_positions(x, first_position=first, training=False)[:, 0]
+        x = self.target_positions(x, ops.reshape(position, (1,)), training=False)[:, 0]
         x, slots, layers = self.decoder.step(
             x, position, state["hypotheses"]["slots"], state["layers"], state["source_mask"]
         )

@@ -39,8 +39,8 @@ def label_smoothing_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Te
     entropy = -(1.0 - smoothing) * math.log1p(-smoothing) - (
         smoothing * math.log(share) if smoothing else 0.0
     )
-    cross_entropy = _cross_entropy(logits, labels, smoothing, share)
-    return ops.where(ops.not_equal(labels, 0), cross_entropy - entropy, 0.0)
+    loss = _cross_entropy(logits, labels, smoothing, share) - entropy
+    return ops.where(ops.not_equal(labels, 0), loss, 0.0)
 
 
 def _cross_entropy(logits, labels, smoothing, share):

@@ -127,8 +127,7 @@ class Model(keras.Model):
 
         ((trainable, non_trainable),) = state
         variables = [*self.trainable_variables, *self.non_trainable_variables]
-        values = list(zip(variables, [*trainable, *non_trainable]))
-        with keras.StatelessScope(state_mapping=values):
+        with keras.StatelessScope(list(zip(variables, [*trainable, *non_trainable]))):
             return self.predict_outputs(inputs), non_trainable
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
@@ -354,8 +353,8 @@ class Model(keras.Model):
         `tfsum.export_model` exports a model that takes raw strings.
         """
         if input_signature is None and self.input_names_of_call:
-            spec = keras.layers.InputSpec(shape=(None, None), dtype="int32")
-            input_signature = [dict.fromkeys(self.input_names_of_call, spec)]
+            ids = keras.layers.InputSpec(shape=(None, None), dtype="int32")
+            input_signature = [dict.fromkeys(self.input_names_of_call, ids)]
         return super().export(
             filepath, format=format, verbose=verbose, input_signature=input_signature, **kwargs
         )

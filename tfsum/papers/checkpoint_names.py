@@ -114,8 +114,8 @@ def bertsum_names(
         >>> bertsum_names(model, "encoder.")[-1]
         ('encoder.linear1.bias', 'head/score/bias', False)
     """
-    encoder = bert_names(model.bert.config["num_hidden_layers"])
-    names = [(BERT + file, f"bert/{path}", transposed) for file, path, transposed in encoder]
+    encoder = bert_names(model.bert.config["num_hidden_layers"], BERT)
+    names = [(file, f"bert/{path}", transposed) for file, path, transposed in encoder]
     if isinstance(model, BertSumAbs):
         names += rows_of(DECODER)
         for i in range(model.config["num_decoder_layers"]):

@@ -159,8 +159,7 @@ def _options(model: BertSumExt | BertSumAbs, to: str) -> dict[str, Any]:
 def _presumm_head(bert: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
     layers = [config[f"head_{name}"] for name in ("layers", "num_heads", "feed_forward_width")]
     if config["head"] == "classifier":
-        names = ("num_hidden_layers", "num_attention_heads", "intermediate_size")
-        layers = [bert[name] for name in names]
+        layers = [bert["num_hidden_layers"], bert["num_attention_heads"], bert["intermediate_size"]]
     return {
         **dict(zip(("ext_layers", "ext_heads", "ext_ff_size"), layers)),
         "ext_dropout": config["head_dropout"],

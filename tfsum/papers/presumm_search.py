@@ -219,10 +219,10 @@ class PreSummBeamSearch(Strategy):
         batch = ops.shape(ids_of(source))[0]
         rows = (batch, self.width)
         token = ops.full(rows, model.start_id, dtype="int32")
-        places = 1 if hashes is None else max_length + 1
-        words = _WrittenWords(ops.zeros((*rows, places, 2), "int32"), ops.zeros(rows, "int32"))
+        words: tuple = ()
         if hashes is not None:
-            words = words.with_piece(token, hashes)
+            none = ops.zeros((*rows, max_length + 1, 2), "int32")
+            words = _WrittenWords(none, ops.zeros(rows, "int32")).with_piece(token, hashes)
 
         only_first = ops.where(ops.arange(self.width) == 0, 0.0, FORBIDDEN)
         best = (
