@@ -8,8 +8,13 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
-from tfsum.formats import assign_weights, model_folder, open_folder, weight_names
-from tfsum.formats.config_json import errors_named
+from tfsum.formats import (
+    assign_weights,
+    config_json,
+    model_folder,
+    open_folder,
+    weight_names,
+)
 from tfsum.layers import Dropout, Encoder, padding_mask
 from tfsum.models.model import check_backend
 from tfsum.tensor import Tensor
@@ -314,7 +319,7 @@ class Bert(keras.Model):
         """`from_pretrained` for a model that `open_folder` read."""
         config = {**stored.config, **changes}
         arrays = assign_weights.bert_arrays(config, stored)
-        with errors_named(stored.source):
+        with config_json.errors_named(stored.source):
             bert = cls(**config)
             bert.build()
         assign_weights.assign_arrays(weight_names.variables_by_path(bert), arrays)

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import keras
 
-from tfsum.formats.assign_weights import layer_sizes
-from tfsum.formats.weight_names import layer_variables
+from tfsum.formats import assign_weights, weight_names
 from tfsum.layers import CopyAttention, Decoder, PositionalEncoding
 from tfsum.models.bert import Bert
 from tfsum.models.encoder_decoder import EncoderDecoder
@@ -162,9 +161,11 @@ class BertSumAbs(BertSum, EncoderDecoder):
     def head_sizes(cls, arguments: dict, width: int, tensors: dict) -> dict[str, tuple]:
         """Returns the shapes of the decoder's layers; the others are sized by the encoder."""
         kernel = (width, arguments["feed_forward_width"])
-        return layer_sizes("decoder", arguments["num_decoder_layers"], kernel, tensors)
+        return assign_weights.layer_sizes(
+            "decoder", arguments["num_decoder_layers"], kernel, tensors
+        )
 
     def head_variables(self) -> dict:
         """Returns the weights of the decoder, its embedding and its output by their path."""
         layers = filter(None, (self.target_embedding, self.decoder, self.copy_attention))
-        return layer_variables(*layers) | {"output_bias": self.output_bias}
+        return weight_names.layer_variables(*layers) | {"output_bias": self.output_bias}

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from keras import initializers, layers, metrics, ops, saving
 
 from tfsum.errors import Error
-from tfsum.formats.assign_weights import layer_sizes
-from tfsum.formats.weight_names import layer_variables
+from tfsum.formats import assign_weights, weight_names
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
 from tfsum.models.sentence_heads import HEADS, word_loss
@@ -350,11 +349,11 @@ class BertSumExt(BertSum):
         if arguments["head"] != "transformer":
             return {}
         kernel = (width, arguments["head_feed_forward_width"])
-        return layer_sizes("head.encoder", arguments["head_layers"], kernel, tensors)
+        return assign_weights.layer_sizes("head.encoder", arguments["head_layers"], kernel, tensors)
 
     def head_variables(self) -> dict:
         """Returns the weights above the encoder by their path."""
-        return layer_variables(*filter(None, (self.head, self.length, self.words)))
+        return weight_names.layer_variables(*filter(None, (self.head, self.length, self.words)))
 
 
 def _tokens_of_sentences(real, starts):

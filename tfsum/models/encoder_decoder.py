@@ -3,9 +3,8 @@
 import functools
 from collections.abc import Sequence
 
-import keras
 import numpy as np
-from keras import ops
+from keras import backend, ops
 
 from tfsum.decoding import Greedy, Strategy
 from tfsum.decoding.strategy import Source, ids_of
@@ -230,7 +229,7 @@ class EncoderDecoder(Model):
     def _build_for_jax(self):
         # Keras on JAX builds a model by calling it on the batch, and `call` needs more than the
         # source.
-        if keras.backend.backend() == "jax":
+        if backend.backend() == "jax":
             self.build()
 
     def predict_outputs(self, inputs: Source) -> Tensor:

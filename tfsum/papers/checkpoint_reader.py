@@ -17,8 +17,7 @@ import numpy as np
 
 from tfsum.data.preparation import vocabulary_file
 from tfsum.errors import CheckpointError
-from tfsum.formats import assign_weights, text_settings, torch_file
-from tfsum.formats.config_json import errors_named
+from tfsum.formats import assign_weights, config_json, text_settings, torch_file
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import (
     BERT,
@@ -101,7 +100,7 @@ def read_with_notes(
     sizes = CheckpointSizes(path, tensors, known, prefix)
     encoder = sizes.bert(bert or {})
     arguments = sizes.decoder() if kind is BertSumAbs else sizes.head()
-    with errors_named(path):
+    with config_json.errors_named(path):
         model = kind(encoder, **(arguments | changes))
         model.build()
 

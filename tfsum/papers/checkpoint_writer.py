@@ -5,8 +5,7 @@ import pathlib
 from typing import Any
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import torch_file
-from tfsum.formats.config_json import read_json
+from tfsum.formats import config_json, torch_file
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import bertsum_tensors
 
@@ -84,7 +83,7 @@ def folder_to_checkpoint(
         CheckpointError: Folder is of another model, or the original has no such model.
         OSError: File cannot be written.
     """
-    config = read_json(f"{source}/config.json")
+    config = config_json.read_json(f"{source}/config.json")
     kinds: list[Any] = [kind for kind in (BertSumExt, BertSumAbs) if kind.section in config]
     if not kinds:
         raise CheckpointError(
