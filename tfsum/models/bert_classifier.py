@@ -181,6 +181,7 @@ class BertClassifier(WithBert):
                 f"{stored.source}: {why}; a BertClassifier chooses one of two labels or more for a "
                 f"text. The encoder alone may become one: {encoder}"
             )
+
         rows = next(iter(head.values())).shape[0]
         stored_names, dropout = _label_names(stored, rows)
         if label_names is not None and len(label_names) != rows:
@@ -189,6 +190,7 @@ class BertClassifier(WithBert):
                 f"label_names are {len(label_names)}: {', '.join(label_names)}; expected a name "
                 "for each"
             )
+
         model = cls.with_stored_bert(
             stored,
             changes,

@@ -272,6 +272,7 @@ class BertForPretraining(WithBert):
         """`from_pretrained` for a model that `open_folder` read; `warn` about missing heads."""
         model = cls.with_stored_bert(stored, changes)
         tensors = _untied_heads(stored)
+
         names = []
         for head, own_rows in HEADS.items():
             rows = weight_names.names_in(stored, own_rows)
@@ -283,6 +284,7 @@ class BertForPretraining(WithBert):
                     " random",
                     stacklevel=3,
                 )
+
         assign_weights.assign(model.head_variables(), names, tensors, stored.source)
         return model
 

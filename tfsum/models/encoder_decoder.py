@@ -290,6 +290,7 @@ class EncoderDecoder(Model):
                 f"generate: source_ids range from {source_ids.min()} to {source_ids.max()};"
                 f" expected ids of the vocabulary, from 0 to {size - 1}"
             )
+
         self.build()
         graph = self._compiled(strategy, self.max_length if max_length is None else max_length)
         return graph.predict_on_batch(source)

@@ -158,6 +158,7 @@ class BertSum(WithBert):
                 f"{path}: {cls.section} is a {type(arguments).__name__}; it must be an object with"
                 f" the arguments of {cls.__name__}"
             )
+
         every = config_json.with_defaults(cls, arguments, f"{path}: {cls.section}") | changes
         bert = config_json.read_bert_config(folder)
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
