@@ -192,7 +192,7 @@ class PreSummBeamSearch(Strategy):
                 words = words.with_piece(token, hashes)
 
             finished = (token == model.end_id) | (position + 1 == max_length)
-            best = _with_recorded(best, score, ids, finished, finished[:, :1], ended, position + 1)
+            best = _with_recorded(best, score, ids, finished, ended, position + 1)
             ended = ended | finished[:, 0]
             log_probability = score * self._penalty(position)
             state = reorder_rows(state, row_numbers(origin, self.width))
@@ -251,13 +251,12 @@ def _with_recorded(
     score: Tensor,
     ids: Tensor,
     finished: Tensor,
-    at_end: Tensor,
     ended: Tensor,
     length: Tensor,
 ) -> tuple:
     """The best hypothesis of each source, those recorded at this step among them; ties: the one
     recorded first."""
-    score = ops.where((finished | at_end) & ~ended[:, None], score, FORBIDDEN)
+    score = ops.where((finished | finished[:, :1]) & ~ended[:, None], score, FORBIDDEN)
     first = ops.top_k(score, 1)[1]  # not argmax, whose operations not every host has
     newest = choose(score, first)[:, 0]
     better = newest > best[0]
