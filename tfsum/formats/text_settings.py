@@ -144,7 +144,7 @@ def _tokenizer_pieces(content: dict, path: pathlib.Path) -> list[str]:
 
 
 def read_text_settings(
-    path: str | os.PathLike, lowercase: bool | None = None
+    path: str | os.PathLike, lowercase: bool | None = None, strip_accents: bool | None = None
 ) -> dict[str, bool | None]:
     """Reads the text settings of a model folder or of a vocabulary.
 
@@ -154,8 +154,8 @@ def read_text_settings(
 
     Args:
         path: Model folder of tfsum, Hugging Face or Google, or the file of a vocabulary in it.
-        lowercase: The user's own word, where the files would get it wrong; they are read and
-            checked nevertheless.
+        lowercase, strip_accents: The user's own word, where the files would get it wrong; they are
+            read and checked nevertheless.
 
     Returns:
         The arguments `lowercase` and `strip_accents` of `WordPiece`; None for `strip_accents`
@@ -201,7 +201,9 @@ def read_text_settings(
         settings = vocabulary_settings(vocabulary)
 
     if lowercase is not None:
-        return {"lowercase": lowercase, "strip_accents": None}
+        settings = {"lowercase": lowercase, "strip_accents": None}
+    if strip_accents is not None:
+        settings["strip_accents"] = strip_accents
     return settings
 
 

@@ -30,33 +30,6 @@ AnyModel = TypeVar("AnyModel", bound=Configured)
 AnySummarizer = TypeVar("AnySummarizer", bound=BertSum)
 
 
-def text_settings(
-    folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None
-) -> dict[str, bool | None]:
-    """Takes the text settings of a recipe, or those of the encoder's folder for unset keys.
-
-    Args:
-        folder: Folder of the encoder, or file of a vocabulary.
-        lowercase: Key of the recipe; None if unset.
-        strip_accents: Key of the recipe; None if unset.
-
-    Returns:
-        `lowercase` and `strip_accents`, the arguments of `WordPiece`.
-
-    Example:
-        >>> text_settings(pathlib.Path("no_folder"), lowercase=False, strip_accents=None)
-        {'lowercase': False, 'strip_accents': None}
-    """
-    settings = read_text_settings(folder)
-
-    if lowercase is not None:
-        settings = {"lowercase": lowercase, "strip_accents": None}
-    if strip_accents is not None:
-        settings["strip_accents"] = strip_accents
-
-    return settings
-
-
 def check_segments(config: dict, what: str) -> None:
     """Checks that an encoder has two segments.
 
@@ -194,7 +167,7 @@ def prepare_documents(
     else:
         config = read_json(folder / "config.json")
     check_segments(config, "a document, whose sentences take turns,")
-    case = text_settings(folder, text.lowercase, text.strip_accents)
+    case = read_text_settings(folder, text.lowercase, text.strip_accents)
     window_length = model.window_length or config["max_position_embeddings"]
 
     records = prepare_splits(

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfsum.errors import RecipeError
 from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
+from tfsum.formats.text_settings import read_text_settings
 from tfsum.models import Bert, BertClassifier
 from tfsum.tasks.bert_classifier.batches import (
     PackedTexts,
@@ -19,7 +20,7 @@ from tfsum.tasks.bert_classifier.batches import (
 from tfsum.tasks.bert_classifier.report import ClassificationReport, evaluate_labels
 from tfsum.tasks.bert_classifier.settings import RecipeSettings, TrainSettings
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import check_segments, freeze, text_settings
+from tfsum.training.encoder import check_segments, freeze
 from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import NOT_DECAYED, make_adam
 from tfsum.training.run import Run
@@ -64,7 +65,7 @@ def prepare_data(recipe: RecipeSettings) -> ClassificationData:
     if pair:
         check_segments(config, "a pair of texts ([data] text_pair)")
 
-    case = text_settings(encoder, text.lowercase, text.strip_accents)
+    case = read_text_settings(encoder, text.lowercase, text.strip_accents)
     word_piece = WordPiece.from_file(encoder / "vocab.txt", **case)
     packed = {
         name: pack_texts(part, label_names, word_piece, text.max_length)

@@ -16,6 +16,7 @@ from tfsum.data.readers import RereadTexts, read_documents
 from tfsum.errors import RecipeError
 from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
+from tfsum.formats.text_settings import read_text_settings
 from tfsum.models.bert_for_pretraining import PRESETS, BertForPretraining
 from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.bert_pretraining.masking import Masking
@@ -27,7 +28,7 @@ from tfsum.tasks.bert_pretraining.settings import (
     TrainSettings,
 )
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import check_segments, prepare_splits, text_settings
+from tfsum.training.encoder import check_segments, prepare_splits
 from tfsum.training.optimizer import NOT_DECAYED, BertWarmUp, make_adam
 from tfsum.training.run import Run
 from tfsum.training.workers import Workers
@@ -80,7 +81,7 @@ def _vocabulary(
 
     if size is None:
         place = local_folder(encoder) if encoder is not None else pathlib.Path(str(ready))
-        return vocabulary_file(place), text_settings(place, text.lowercase, text.strip_accents)
+        return vocabulary_file(place), read_text_settings(place, text.lowercase, text.strip_accents)
 
     case = {"lowercase": bool(text.lowercase), "strip_accents": text.strip_accents}
     options = {"reversible": text.reversible, **case}
