@@ -245,8 +245,7 @@ def _by_path(variables: Sequence[keras.Variable]) -> dict[str, Any]:
     for variable in variables:
         path = variable.path
         if path.endswith("/seed_generator_state"):
-            number = f"_{seeds}" if seeds else ""
-            path = f"{SEED}{number}/seed_generator_state"
+            path = f"{SEED}_{seeds}".removesuffix("_0") + "/seed_generator_state"
             seeds += 1
         table[path] = variable.value
     return table

@@ -140,7 +140,7 @@ def check_recipe(
 
 def mistakes_error(name: str, messages: list[str]) -> RecipeError:
     """Returns the error that reports the mistakes of a recipe, one line each."""
-    count = "1 mistake" if len(messages) == 1 else f"{len(messages)} mistakes"
+    count = f"{len(messages)} mistake" + "s" * (len(messages) > 1)
     return RecipeError("\n  ".join([f"{name}: {count}", *messages]))
 
 
@@ -150,7 +150,7 @@ def _parse(path: pathlib.Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         near = difflib.get_close_matches(str(path), shipped_recipes(), n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
+        meant = "".join(f"did you mean {name}? " for name in near)
         raise RecipeError(
             f"{path}: no such recipe; {meant}`tfsum train --list` shows the shipped ones"
         ) from error
@@ -270,18 +270,21 @@ def compare_with_started_run(recipe: Recipe) -> list[str]:
         started = check_recipe(type(recipe), values, name=str(file))
         old = keys_of(started.model_dump(exclude={"evaluate"}))
 
-    changes = []
-    for key in sorted(old.keys() - PLACES):
-        before, now = map(_shown, (old[key], new[key]))
-        if old[key] != new[key] and not key.startswith("[train]"):
+    changed = {
+        key: (_shown(old[key]), _shown(new[key]))
+        for key in sorted(old.keys() - PLACES)
+        if old[key] != new[key]
+    }
+    for key, (before, now) in changed.items():
+        if not key.startswith("[train]"):
             raise RecipeError(
                 f"{folder}: the run in this folder was started with {key} = {before}, and the"
                 f" recipe now has {now}; to start over, choose another [train] folder or remove"
                 " this one"
             )
-        if old[key] != new[key]:
-            changes.append(f"{key} was {before} and is {now} from here on")
-    return changes
+    return [
+        f"{key} was {before} and is {now} from here on" for key, (before, now) in changed.items()
+    ]
 
 
 def _shown(value: object) -> str:

@@ -56,9 +56,12 @@ def locked(folder: str | pathlib.Path) -> Iterator[None]:
             f"{folder}: is a file, expected a run folder; choose another [train] folder"
         ) from None
     except Timeout:
+        holder = "another process"
+        with contextlib.suppress(OSError):
+            holder = path.read_text(encoding="utf-8").strip() or holder
         raise Error(
-            f"{folder}: is in use by {_holder(path)}; wait until that run ends or stop it, or"
-            " choose another [train] folder"
+            f"{folder}: is in use by {holder}; wait until that run ends or stop it, or choose"
+            " another [train] folder"
         ) from None
     except OSError as error:
         raise Error(
@@ -95,12 +98,6 @@ def is_locked(folder: str | pathlib.Path) -> bool:
             return False
     except (Timeout, PermissionError):  # of another user's run, only the file is known
         return True
-
-
-def _holder(path: pathlib.Path) -> str:
-    with contextlib.suppress(OSError):
-        return path.read_text(encoding="utf-8").strip() or "another process"
-    return "another process"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -51,10 +51,6 @@ LabelSmoothing = Annotated[
 MaxLength = Annotated[
     int, Field(ge=1, description="Most tokens of an answer, the end token included.")
 ]
-WindowLength = Annotated[
-    int | None,
-    Field(ge=3, description="Tokens of a window; by default the encoder's positions."),
-]
 
 
 class Settings(BaseModel):
@@ -165,7 +161,9 @@ class SummarizerSettings(EncoderSettings):
         description="Model folder to continue from, in place of an encoder: a BertSumExt, or for a"
         " BertSumAbs also a BertSumAbs.",
     )
-    window_length: WindowLength = None
+    window_length: int | None = Field(
+        None, ge=3, description="Tokens of a window; by default the encoder's positions."
+    )
 
     @model_validator(mode="after")
     def _has_one_origin(self) -> "SummarizerSettings":
