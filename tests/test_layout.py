@@ -54,6 +54,7 @@ PROPERTIES = {
     "trainer/test_all_devices.py": "GPUs",
     "training/test_lost_worker.py": "what the others do when a worker is lost",
     "training/test_same_training.py": "workers that would train different things",
+    "training/test_strategies.py": "the strategy of a recipe, with workers and without",
 }
 
 CITED = re.compile(

@@ -26,7 +26,7 @@ import tensorflow as tf
 
 from benchmarks import results
 from tfsum.models import BertClassifier
-from tfsum.training.environment import strategy_of
+from tfsum.training.workers import strategy_of
 
 ROWS, LENGTH, VOCABULARY = 32, 64, 30522
 MOST = 1.05  # of the upper end of the interval

@@ -12,7 +12,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfsum.training.environment import set_precision_and_seed, strategy_of
+from tfsum.training.train import set_precision_and_seed
+from tfsum.training.workers import strategy_of
 
 
 def build(strategy, name, jit):

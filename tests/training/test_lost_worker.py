@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from tfsum.training.workers import LOST, lost_worker
+from tfsum.training.train import LOST, lost_worker
 
 DOWN = (
     "Collective ops is aborted by: /job:worker/replica:0/task:1 is down\nRestart your program to"

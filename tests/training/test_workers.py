@@ -131,7 +131,7 @@ def in_training(folder, processes) -> None:
 
 @pytest.mark.slow
 def test_the_others_stop_with_a_timeout_of_their_own(start, tmp_path):
-    """How long they wait is in test_environment.py."""
+    """How long they wait is in test_strategies.py."""
     found, keys = free_addresses(2), {**LONG, "train__worker_timeout": 12}
     both = [start("soon", environment=config(i, found), **keys) for i in range(2)]
     in_training(tmp_path / "runs" / "soon", both)

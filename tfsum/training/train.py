@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import pathlib
 import platform
+import re
 from typing import Protocol, TypeVar
 
 import keras
@@ -12,16 +13,16 @@ import numpy as np
 import tensorflow as tf
 
 import tfsum
+from tfsum.errors import Stopped
 from tfsum.layers import dropout_step
 from tfsum.models.model import Model
 from tfsum.trainer.exact_step import Batch
-from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.log import format_counts, log, muted
 from tfsum.training.recipe_file import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
 from tfsum.training.run_folder import locked
 from tfsum.training.settings import Recipe
-from tfsum.training.workers import LOST, Workers, check_same_training, lost_worker
+from tfsum.training.workers import Workers, check_same_training, strategy_of
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe, contravariant=True)
 Data = TypeVar("Data")
@@ -45,6 +46,19 @@ VIEWS = {
 """Operations whose output is the memory of their input."""
 NOT_STORED = {"Const", "Placeholder", "VarHandleOp"}
 """Operations whose output is in memory anyway: constants, the batch, the weights."""
+
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+LOST = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.InternalError,
+)
+"""Errors of TensorFlow where another worker is lost; an InternalError may be this worker's own."""
+_TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)")
+# Words in an InternalError if another worker is lost.
+_TOGETHER = re.compile(r"collective|coordination|rpc", re.IGNORECASE)
 
 
 class Training(Protocol[AnyRecipe, Data, AnyModel]):
@@ -127,6 +141,64 @@ def _train(
     finally:
         # a model that is exported afterwards is of the caller's precision
         keras.config.set_dtype_policy(policy)
+
+
+def lost_worker(error: Exception, own: tuple[str, int] = ("worker", 0)) -> Stopped | None:
+    """Turns an error of TensorFlow into the report that another worker was lost.
+
+    Args:
+        error: Error raised by TensorFlow, one of `LOST`.
+        own: Type and number of this worker's task.
+
+    Returns:
+        The report, or None if the error is this worker's own.
+
+    Example:
+        >>> print(
+        ...     lost_worker(RuntimeError("/job:worker/replica:0/task:1 is down"))
+        ... )  # doctest: +ELLIPSIS
+        worker 1 does not answer any more. ...
+        >>> lost_worker(
+        ...     tf.errors.InternalError(None, None, "libdevice not found at ./libdevice.10.bc")
+        ... ) is None
+        True
+    """
+    message = str(error)
+    tasks = [(job, int(number)) for job, number in _TASK.findall(message)]
+    others = [task for task in tasks if task != own]
+    if isinstance(error, tf.errors.InternalError) and not (others or _TOGETHER.search(message)):
+        return None
+
+    who = " ".join(map(str, others[0])) if others else "another worker"
+    lines = [line for line in message.splitlines() if line.strip()] or [type(error).__name__]
+    reason = next((line for line in lines if "/task:" in line), lines[0]).strip()[:200]
+    return Stopped(
+        f"{who} does not answer any more. Start all workers again by the same command to resume"
+        f" from the last checkpoint; the steps after it are trained again (TensorFlow: {reason})"
+    )
+
+
+def set_precision_and_seed(
+    precision: str = "float32", seed: int = 0, deterministic: bool = False
+) -> None:
+    """Sets Keras's dtype policy and random seed for layers built afterwards.
+
+    Args:
+        precision: Type of products and activations: "float32", "bfloat16" or "float16"; weights
+            stay float32.
+        seed: Seed of new weights and of dropout.
+        deterministic: Whether TensorFlow uses only operations that give the same bits each time,
+            for the rest of the process. On CPUs a training does so anyway; on GPUs this is slower.
+
+    Example:
+        >>> set_precision_and_seed("float32", seed=0)
+        >>> keras.config.dtype_policy().name
+        'float32'
+    """
+    keras.utils.set_random_seed(seed)
+    if deterministic:
+        tf.config.experimental.enable_op_determinism()
+    keras.config.set_dtype_policy(POLICIES[precision])
 
 
 def start_report(recipe: Recipe, run: Run) -> list[str]:

@@ -1,71 +1,169 @@
-"""The workers of a training: who they are, and what they tell each other besides gradients."""
+"""The workers of a training: how they are found and joined, and what they tell each other besides
+gradients."""
 
 import contextlib
 import importlib.metadata
 import itertools
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.data.corpus_files import corpus_digest
-from tfsum.errors import DataError, Error, RecipeError, Stopped
+from tfsum.errors import DataError, Error, RecipeError
+from tfsum.json_text import parse_json
+from tfsum.private_names import check_private_names
+from tfsum.training.log import log
 from tfsum.training.settings import keys_of
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 PACKAGES = ("tfsum", "tensorflow", "keras", "numpy")
 SUM = tf.distribute.ReduceOp.SUM
-LOST = (
-    tf.errors.UnavailableError,
-    tf.errors.AbortedError,
-    tf.errors.CancelledError,
-    tf.errors.DeadlineExceededError,
-    tf.errors.InternalError,
-)
-"""Errors of TensorFlow where another worker is lost; an InternalError may be this worker's own."""
-_TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)")
-# Words in an InternalError if another worker is lost.
-_TOGETHER = re.compile(r"collective|coordination|rpc", re.IGNORECASE)
 
 
-def lost_worker(error: Exception, own: tuple[str, int] = ("worker", 0)) -> Stopped | None:
-    """Turns an error of TensorFlow into the report that another worker was lost.
+def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
+    """Makes the strategy of a recipe.
 
     Args:
-        error: Error raised by TensorFlow, one of `LOST`.
-        own: Type and number of this worker's task.
+        name: "one" device; "mirrored" over all GPUs of this machine (all logical CPUs if there is
+            no GPU); "multi_worker" over all GPUs of the machines that TF_CONFIG or SLURM announce
+            (`cluster_resolver`); "auto" for the one of these that uses all devices.
+        worker_timeout: Seconds after which the workers notice that one does not answer.
 
-    Returns:
-        The report, or None if the error is this worker's own.
+    Raises:
+        RecipeError: The name does not fit the workers that are announced.
+        Error: The workers cannot be joined: TensorFlow was used before in this process.
 
     Example:
-        >>> print(
-        ...     lost_worker(RuntimeError("/job:worker/replica:0/task:1 is down"))
-        ... )  # doctest: +ELLIPSIS
-        worker 1 does not answer any more. ...
-        >>> lost_worker(
-        ...     tf.errors.InternalError(None, None, "libdevice not found at ./libdevice.10.bc")
-        ... ) is None
+        >>> strategy_of("one").num_replicas_in_sync
+        1
+    """
+    resolver = cluster_resolver()
+    workers = 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
+    if name == "auto":
+        name = "multi_worker" if workers > 1 else "one"
+        if workers == 1 and len(tf.config.list_physical_devices("GPU")) > 1:
+            name = "mirrored"
+
+    if workers > 1 and name != "multi_worker":
+        raise RecipeError(
+            f"[train] strategy is {name!r}, and {workers} workers are announced (TF_CONFIG, SLURM);"
+            " each would train a model of its own: set it to 'auto' or 'multi_worker', or unset"
+            " TF_CONFIG"
+        )
+    if workers == 1 and name == "multi_worker":
+        raise RecipeError(
+            f"[train] strategy is {name!r}, and no other worker is announced; set TF_CONFIG on each"
+            " worker, start them by srun, or give `tfsum train --local-workers 2`"
+        )
+
+    if name == "multi_worker":
+        return _join_workers(resolver, worker_timeout)
+    if name == "one":
+        return tf.distribute.get_strategy()
+
+    devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+    return tf.distribute.MirroredStrategy([device.name for device in devices])
+
+
+def _join_workers(
+    resolver: tf.distribute.cluster_resolver.ClusterResolver, timeout: int
+) -> tf.distribute.Strategy:
+    # A worker is asked in intervals, and given up at the third try.
+    extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
+    check_private_names("tensorflow", extended, "_check_health_interval", "_check_health_timeout")
+    extended._check_health_interval = timeout / 2
+    extended._check_health_timeout = max(1, timeout // 6)
+
+    addresses = [address for job in resolver.cluster_spec().as_dict().values() for address in job]
+    log(
+        f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({', '.join(addresses)})"
+    )
+
+    try:
+        return tf.distribute.MultiWorkerMirroredStrategy(resolver)
+    except RuntimeError as error:
+        raise Error(
+            f"the workers cannot be joined ({error}); train in a process that has not used"
+            " TensorFlow before"
+        ) from None
+
+
+def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
+    """Finds the cluster that this process is a worker of.
+
+    Returns:
+        TensorFlow's resolver for TF_CONFIG, or for SLURM if `srun` started several tasks; None if
+        there is no cluster.
+
+    Raises:
+        RecipeError: TF_CONFIG is not JSON, or has jobs that are not supported, or
+            SLURM_STEP_NUM_TASKS is no number.
+
+    Example:
+        >>> cluster_resolver() is None
         True
     """
-    message = str(error)
-    tasks = [(job, int(number)) for job, number in _TASK.findall(message)]
-    others = [task for task in tasks if task != own]
-    if isinstance(error, tf.errors.InternalError) and not (others or _TOGETHER.search(message)):
+    config = os.environ.get("TF_CONFIG", "")
+    if config.strip():
+        try:
+            cluster = parse_json(config).get("cluster", {})
+            workers = sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
+        except (ValueError, AttributeError, TypeError):
+            raise RecipeError(
+                f'TF_CONFIG is {config[:80]!r}; expected JSON with a "cluster", or no TF_CONFIG'
+            ) from None
+
+        if others := sorted({*cluster} - {"chief", "worker"}):
+            raise RecipeError(
+                f'TF_CONFIG has the job {others[0]!r}; expected "worker" (and "chief") alone: '
+                "parameter servers, evaluators and TPUs are not supported"
+            )
+        if workers > 1:
+            return tf.distribute.cluster_resolver.TFConfigClusterResolver()
         return None
 
-    who = " ".join(map(str, others[0])) if others else "another worker"
-    lines = [line for line in message.splitlines() if line.strip()] or [type(error).__name__]
-    reason = next((line for line in lines if "/task:" in line), lines[0]).strip()[:200]
-    return Stopped(
-        f"{who} does not answer any more. Start all workers again by the same command to resume"
-        f" from the last checkpoint; the steps after it are trained again (TensorFlow: {reason})"
+    os.environ.pop("TF_CONFIG", None)  # TensorFlow's strategies take a blank one for broken JSON
+    tasks = os.environ.get("SLURM_STEP_NUM_TASKS", "").strip() or "1"
+    if not tasks.isdecimal():
+        raise RecipeError(
+            f"SLURM_STEP_NUM_TASKS is {tasks[:80]!r}; expected the number of tasks that srun has"
+            " started, or no SLURM_STEP_NUM_TASKS"
+        )
+    if int(tasks) > 1:
+        return _slurm()
+    return None
+
+
+def _slurm() -> tf.distribute.cluster_resolver.ClusterResolver:
+    # TensorFlow's resolver for SLURM counts GPUs by nvidia-smi, and fails if there is none. So it
+    # is told that there are enough, and only asked for names.
+    slurm = tf.distribute.cluster_resolver.SlurmClusterResolver(
+        gpus_per_node=1 << 20, gpus_per_task=1, auto_set_gpu=False
+    )
+    cluster = slurm.cluster_spec()  # which also finds out which task this process is
+    hosts = [address.rpartition(":")[0] for address in cluster.job_tasks(slurm.task_type)]
+    neighbours = [task for task, host in enumerate(hosts) if host == hosts[slurm.task_id]]
+
+    # Each task of a host takes its own share of the GPUs, unless SLURM has given it one.
+    gpus = tf.config.list_physical_devices("GPU")
+    if len(gpus) >= len(neighbours) > 1 and "SLURM_GPUS_PER_TASK" not in os.environ:
+        share, own = len(gpus) // len(neighbours), neighbours.index(slurm.task_id)
+        gpus = gpus[own * share : (own + 1) * share]
+        tf.config.set_visible_devices(gpus, "GPU")
+
+    return tf.distribute.cluster_resolver.SimpleClusterResolver(
+        cluster,
+        task_type=slurm.task_type,
+        task_id=slurm.task_id,
+        rpc_layer="grpc",
+        num_accelerators={"GPU": len(gpus)} if gpus else {},
     )
 
 

@@ -22,7 +22,7 @@ from tfsum.tasks.bert_pretraining.train import (
     build_model,
 )
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.environment import set_precision_and_seed
+from tfsum.training.train import set_precision_and_seed
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *(f"w{chr(97 + i)}" for i in range(14))]
 SETTINGS = {

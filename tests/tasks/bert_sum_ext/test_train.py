@@ -30,7 +30,7 @@ from tfsum.tasks.bert_sum_ext.train import (
 )
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.environment import set_precision_and_seed
+from tfsum.training.train import set_precision_and_seed
 
 RECIPE = "bert_sum_ext_news"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]

@@ -17,7 +17,7 @@ from tfsum.tasks.recipes import load_recipe, train
 from tfsum.tasks.transformer.batches import load_pairs
 from tfsum.tasks.transformer.train import PairData, PairRun, build_model
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.environment import set_precision_and_seed
+from tfsum.training.train import set_precision_and_seed
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
 SETTINGS = {

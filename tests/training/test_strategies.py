@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import RecipeError
-from tfsum.training.environment import cluster_resolver, strategy_of
+from tfsum.training.workers import cluster_resolver, strategy_of
 
 TWO = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}'
 
