@@ -204,6 +204,7 @@ class ExactTrainer:
     """
 
     def __init__(self, stop_requested: tf.Variable | None = None) -> None:
+        check_private_names("keras", keras.Model, "_maybe_symbolic_build")  # `Model` overrides it
         self.stop_requested = stop_requested
         self.seconds_waiting = 0.0
         self.last_tokens: Any = 0.0
@@ -262,7 +263,6 @@ class ExactTrainer:
 def _step_of_all_replicas(model: keras.Model, step: Step) -> Any:
     """The step under the model's strategy, from a distributed batch to its logs, as a graph unless
     the model runs eagerly."""
-    check_private_names("keras", keras.Model, "_maybe_symbolic_build")  # which `Model` overrides
     strategy = model.distribute_strategy
     if isinstance(strategy, NOT_SUPPORTED):
         raise Error(
