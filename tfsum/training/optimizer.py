@@ -175,13 +175,11 @@ class Adam(keras.optimizers.Adam):
 
     def _clip_gradients(self, gradients: list[Tensor]) -> list[Tensor]:
         """Clips each group by itself."""
-        clipped = list(gradients)
+        clipped: dict[int, Tensor] = {}
         for group in ("", *self.groups):
             indices = [i for i, other in enumerate(self._groups_now) if other == group]
-            clipped_group = super()._clip_gradients([gradients[i] for i in indices])
-            for i, gradient in zip(indices, clipped_group, strict=True):
-                clipped[i] = gradient
-        return clipped
+            clipped.update(zip(indices, super()._clip_gradients([gradients[i] for i in indices])))
+        return [clipped[i] for i in range(len(gradients))]
 
     def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
         """Does nothing: Keras decays all weights by one rate; `update_step` decays instead."""
