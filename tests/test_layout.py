@@ -36,6 +36,7 @@ PROPERTIES = {
     "papers/test_original_records.py": "the papers' data from its files to training",
     "serving/test_conformance.py": "the cases of TensorFlow Serving's REST API",
     "serving/test_grpc.py": "the gRPC services, as a client sees them",
+    "serving/test_open_inference.py": "the Open Inference Protocol, as a client speaks it",
     "serving/test_page.py": "the page in a browser",
     "tasks/bert_sum_abs/test_gap_sentences.py": "documents without summaries",
     "tasks/bert_sum_ext/test_explain_page.py": "the page of `tfsum explain`",

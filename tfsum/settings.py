@@ -90,7 +90,7 @@ class Checked(pydantic.BaseModel):
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False
     )
 
-    def __init__(self, **values: object) -> None:
+    def __init__(self, /, **values: object) -> None:
         try:
             super().__init__(**values)
         except pydantic.ValidationError as error:

@@ -14,7 +14,7 @@ from tfsum.inference import exported_model
 from tfsum.inference.c_session import CSession, _config
 from tfsum.inference.exported_model import computed_in, has_bfloat16
 from tfsum.inference.saved_model import read_description
-from tfsum.serving.server import load_servable
+from tfsum.serving.version_folders import load_servable
 
 needs_bfloat16 = pytest.mark.skipif(
     not has_bfloat16(), reason="the processor has no instructions for bfloat16"

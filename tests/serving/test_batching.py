@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfsum.serving.batching import Batcher
+from tfsum.serving.batching import ROW_COST, Batcher
 from tfsum.serving.request_error import RequestError
+from tfsum.serving.servable import Signature, TensorInfo
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.signature import ROW_COST, Signature, TensorInfo
 
 TEXT = TensorInfo("string", (None,))
 ECHO = Signature("echo", {"text": TEXT}, {"summary": TEXT, "length": TensorInfo("int32", (None,))})

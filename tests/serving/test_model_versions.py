@@ -15,9 +15,8 @@ from tfsum.errors import Error, ExportError
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.request_error import RequestError
-from tfsum.serving.server import load_servable
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.version_folders import select_versions
+from tfsum.serving.version_folders import load_servable, select_versions
 
 
 class Loaded:

@@ -103,7 +103,7 @@ def _tensor(**fields):
         ({}, "inputs: found none; the signature serving_default expects text"),
         ({"inputs": "text"}, "inputs: expected a list of objects"),
         ({"inputs": [_tensor(name="texts")]}, "inputs: found texts; "),
-        ({"inputs": [_tensor(), _tensor()]}, "inputs: a name stands there twice"),
+        ({"inputs": [_tensor(), _tensor()]}, "inputs: found text, text; the signature"),
         ({"inputs": [_tensor(datatype="INT32")]}, "its datatype is INT32; expected BYTES"),
         ({"inputs": [_tensor(shape=[2])]}, "cannot reshape array of size 1 into shape (2,)"),
         ({"inputs": [_tensor(shape=[1, 1])]}, "has the shape [1,1], expected [-1]"),

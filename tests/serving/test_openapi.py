@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from tfsum.inference.saved_model import DEFAULT_MODEL, shipped_model
 from tfsum.serving.openapi import openapi_document
-from tfsum.serving.signature import Signature, TensorInfo
+from tfsum.serving.servable import Signature, TensorInfo
 
 
 def conforms(value, schema, document):

@@ -70,6 +70,7 @@ def test_a_model_that_writes(post):
         ({}, "text is missing: The text; a list of texts to summarize together."),
         ({"text": 3}, "text=3: expected a text or a list"),
         ({"text": "a", "wordz": 1, "n": 2}, "wordz: unknown; did you mean words?"),
+        ({"text": "a", "self": 1}, "self: unknown; there are sentences"),
         ({"text": "a", "words": "9"}, 'words="9": expected a whole number from 1'),
         ({"text": "a", "sentences": 0}, "sentences=0: expected a whole number from 1"),
         ({"text": "a", "sentences": True}, "sentences=true: expected"),

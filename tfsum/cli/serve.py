@@ -9,7 +9,6 @@ from tfsum.cli.options import Arguments, Options, read_settings
 from tfsum.errors import Error, needs_extra
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.settings import OTHERS, ServerSettings
-from tfsum.serving.version_folders import find_models
 
 EXAMPLES = """examples:
   tfsum serve
@@ -44,6 +43,11 @@ OPTIONS: Options = {
 def run(arguments: Arguments) -> int:
     settings = read_settings(ServerSettings, arguments, token=read_token(arguments.token_file))
     folder = pathlib.Path(arguments.folder or shipped_folder())
+    with needs_extra("serve", "serving"):
+        from tfsum.serving.predictor import flush
+        from tfsum.serving.server import Server
+        from tfsum.serving.version_folders import find_models
+
     log_to_stderr(access=not arguments.no_access_log)
     logging.getLogger("tfsum.serving").info(
         "loading %s from %s; they will answer at http://%s:%s",
@@ -53,9 +57,6 @@ def run(arguments: Arguments) -> int:
         settings.port or "PORT",
     )
 
-    with needs_extra("serve", "serving"):
-        from tfsum.serving.predictor import flush
-        from tfsum.serving.server import Server
     answered = Server(folder, settings).run()
     flush()
     sys.stderr.flush()

@@ -2,8 +2,10 @@
 log."""
 
 import asyncio
+import ipaddress
 import pathlib
 import time
+import urllib.parse
 
 import numpy as np
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -19,14 +21,12 @@ from tfsum.inference.saved_model import read_vocabularies
 from tfsum.inference.texts import as_bytes
 from tfsum.inputs.apart import text_apart
 from tfsum.request import SENTENCES
-from tfsum.serving.json_body import read_object
-from tfsum.serving.loopback import is_loopback, is_page_of_another_site
-from tfsum.serving.open_inference import OpenInference
+from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.openapi import openapi_document
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.rest import JsonResponse, RestApi, received, unless_gone
-from tfsum.serving.signature import Arrays
+from tfsum.serving.rest import OpenInference, RestApi
+from tfsum.serving.servable import Arrays
 from tfsum.serving.summarize_api import SummarizeApi
 
 # Path -> (file in the folder `page`, its type)
@@ -68,7 +68,6 @@ class Application:
         self._predictor = predictor
         self._reading = asyncio.Semaphore(1)  # files of the page
         self.draining = False
-
         folder = pathlib.Path(__file__).parent / "page"
         files = {
             path: Response((folder / name).read_bytes(), headers=PAGE_HEADERS, media_type=kind)
@@ -169,12 +168,9 @@ class Application:
         host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
         if settings.cors in ("*", origin):
             origin = ""
-        try:
-            foreign = is_page_of_another_site(host, origin, settings.allowed_host)
-        except ValueError:  # brackets that hold no address
-            foreign = True
         require(
-            not (foreign and is_loopback(settings.host)),
+            not is_loopback(settings.host)
+            or not is_page_of_another_site(host, origin, settings.allowed_host),
             f"the request is for {host[:MAX_LOGGED]} from {origin[:MAX_LOGGED] or 'no page'}, and"
             " this server answers programs and pages of this machine; start it with --allowed-host"
             " NAME, --cors ORIGIN or another --host",
@@ -217,19 +213,17 @@ class Application:
         return JsonResponse({"text": text})
 
     async def _readyz(self, request: Request) -> Response:
-        if self.draining:
-            return PlainTextResponse("the server stops\n", 503)
-        if not self._predictor.versions.ready:
-            return PlainTextResponse("models are not loaded yet, or there are none\n", 503)
-        return PlainTextResponse("ready\n")
+        if self._predictor.versions.ready and not self.draining:
+            return PlainTextResponse("ready\n")
+        return PlainTextResponse("models are not loaded yet, or the server stops\n", 503)
 
     async def _prometheus(self, request: Request) -> Response:
         text = self._predictor.metrics.text(self._predictor.batcher.waiting)
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     async def _openapi(self, request: Request) -> Response:
-        models, token = self._predictor.versions.available(), self._predictor.settings.token
-        return JsonResponse(openapi_document(models, token is not None))
+        needs_token = self._predictor.settings.token is not None
+        return JsonResponse(openapi_document(self._predictor.versions.available(), needs_token))
 
 
 def _failure(error: RequestError) -> Response:
@@ -265,3 +259,44 @@ def _in_words(path: pathlib.Path, row: Arrays) -> dict[str, object]:
             for candidates, place in zip(row["alternatives"][: len(ids)], shares)
         ],
     }
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the name or address of a host is of this machine.
+
+    Args:
+        host: Name or address, without its port.
+
+    Example:
+        >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("example.org")
+        (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def is_page_of_another_site(host: str, origin: str, known: str | None) -> bool:
+    """Whether a page of another site asks a server of this machine, through its user's browser.
+
+    The page gives the server's address a name of its own (DNS rebinding), or posts to it from its
+    own origin.
+
+    Args:
+        host: Header `Host` of the request; "" where it has none.
+        origin: Header `Origin`; "" where it has none.
+        known: Further name of the server, "*" for any, or None.
+
+    Example:
+        >>> is_page_of_another_site("localhost:8501", "http://localhost:8501", None)
+        False
+        >>> is_page_of_another_site("localhost:8501", "https://example.org", None)
+        True
+    """
+    addresses = filter(None, (host and f"//{host}", origin))
+    try:
+        names = [urllib.parse.urlsplit(address).hostname or "" for address in addresses]
+    except ValueError:  # brackets that hold no address
+        return known != "*"
+    return known != "*" and not all(is_loopback(name) or name == known for name in names)

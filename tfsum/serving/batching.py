@@ -1,22 +1,23 @@
-"""Batches of concurrent requests: those to one signature are computed together."""
+"""Batches: what rows cost, and the requests to one signature that are computed together."""
 
 import asyncio
-import collections
 import dataclasses
 import functools
 import itertools
 import os
 import sys
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from tfsum.serving.request_error import RequestError, require
+from tfsum.serving.servable import Arrays, Signature
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.signature import Arrays, Signature, divide_rows, row_sizes
 
-Observe = Callable[[int, int, float], None]
+Run = Callable[[str, Arrays], Arrays]  # from a signature's name and its inputs to its outputs
+Observe = Callable[[int, int, float], None]  # of rows, characters and seconds of a batch
 
 SHARE = 0.75  # of the time-out that the expected wait may take; what is measured varies
 FORGET = 0.9  # weight of what was measured before the last time
@@ -24,34 +25,79 @@ MAX_RETRY_AFTER = 30  # seconds
 COMPUTING = 10  # nice value of the threads that compute
 FRESH = 1.0  # seconds; a job that has waited less is started whatever it is expected to take
 
+ROW_COST = 256  # characters; what a row costs, however short it is
+NUMBER_COST = 4  # characters; a token has about four
+# A text has a token for each word and mark, and each sentence three more than these.
+ENDS = b".!?\n"
+MARKS = bytes(byte for byte in range(128) if not chr(byte).isalnum() and byte not in ENDS)
+END_TOKENS = 3
 
-@dataclasses.dataclass
-class Job:
-    """Rows of one request that wait for a batch.
 
-    Attributes:
-        key: Model, signature and more; jobs with equal keys may share a batch.
-        compute: Function from the inputs to the outputs of the signature.
-        inputs: Name -> array.
-        sizes: Cost of each row, in characters.
-        answer: Future of the outputs.
-        arrived: Time of arrival by the clock of the event loop, in seconds.
-        started: Whether a batch with the job is being computed.
+def row_sizes(inputs: Arrays) -> list[int]:
+    """The cost of each row of a request, in characters.
+
+    Args:
+        inputs: Name -> array; an array without rows, or with fewer than another, costs nothing.
 
     Example:
-        >>> async def job():
-        ...     return Job((), lambda inputs: inputs, {}, [10, 20], asyncio.Future(), 0.0)
-        >>> asyncio.run(job()).size
-        30
+        >>> row_sizes({"text": np.array([b"It rained.", b"", b"a\\nb\\nc\\n"], object)})
+        [272, 256, 292]
     """
+    rows = max((len(array) for array in inputs.values() if array.ndim), default=1)
+    sizes = np.full(rows, ROW_COST)
+    for array in inputs.values():
+        if array.ndim and len(array) == rows:
+            costs = np.full(array.shape, NUMBER_COST)
+            if array.dtype == object:
+                costs = np.vectorize(_text_cost, otypes=[int])(array)
+            sizes += costs.sum(axis=tuple(range(1, array.ndim)))
 
-    key: tuple
-    compute: Callable[[Arrays], Arrays]
+    return sizes.tolist()
+
+
+def _text_cost(text: bytes) -> int:
+    """The cost of a text: its bytes, or more where its words or sentences are very short."""
+    ends = len(text) - len(text.translate(None, ENDS))
+    marks = len(text) - len(text.translate(None, MARKS))
+    return max(len(text), NUMBER_COST * (END_TOKENS * ends + marks))
+
+
+def divide_rows(sizes: list[int], max_size: int, max_rows: int | None = None) -> list[slice]:
+    """Divides the rows of a request into parts; a row that is too large is a part alone.
+
+    Args:
+        sizes: Cost of each row, in characters.
+        max_size: Cost of a part, in characters.
+        max_rows: Rows of a part; any number where None.
+
+    Returns:
+        Rows of each part.
+
+    Example:
+        >>> divide_rows([300, 300, 900, 300], 700)
+        [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    starts, total = [0], 0
+    for row, size in enumerate(sizes):
+        full = total + size > max_size or row - starts[-1] == max_rows
+        if full and row > starts[-1]:
+            starts.append(row)
+            total = 0
+        total += size
+    return [slice(start, end) for start, end in itertools.pairwise([*starts, len(sizes)])]
+
+
+@dataclasses.dataclass
+class _Job:
+    """Rows of one request that wait for a batch."""
+
+    key: tuple  # model, signature and more; jobs with equal keys may share a batch
+    run: Run
     inputs: Arrays
-    sizes: list[int]
+    sizes: list[int]  # cost of each row, in characters
     answer: asyncio.Future[Arrays]
-    arrived: float
-    started: bool = False
+    arrived: float  # by the clock of the event loop, in seconds
+    started: bool = False  # whether a batch with the job is being computed
 
     @property
     def size(self) -> int:
@@ -63,10 +109,6 @@ def lower_priority() -> None:
     """Lets this thread, and those that it starts, compute when the event loop has nothing to do.
 
     Requests are read, and refused, while all processors compute.
-
-    Example:
-        >>> import threading
-        >>> threading.Thread(target=lower_priority).start()
     """
     if sys.platform == "linux":  # elsewhere a priority is that of the process
         os.setpriority(os.PRIO_PROCESS, 0, max(os.getpriority(os.PRIO_PROCESS, 0), COMPUTING))
@@ -86,7 +128,7 @@ class Batcher:
         observe: Function of (rows, characters, seconds) that is called after each batch.
 
     Example:
-        >>> from tfsum.serving.signature import TensorInfo
+        >>> from tfsum.serving.servable import TensorInfo
         >>> async def ask():
         ...     text = TensorInfo("string", (None,))
         ...     signature = Signature("echo", {"text": text}, {"summary": text})
@@ -109,12 +151,22 @@ class Batcher:
         """Number of the requests, or parts of requests, that wait."""
         return sum(len(lane.waiting()) for lane in self._lanes)
 
+    def check_queue(self) -> None:
+        """Checks that the queue has room for a request.
+
+        Raises:
+            RequestError: As many requests wait as may.
+        """
+        waiting = self.waiting
+        require(
+            waiting < self._settings.max_queue,
+            f"the queue is full ({waiting} requests wait); ask again later",
+            "RESOURCE_EXHAUSTED",
+            retry_after=1,
+        )
+
     async def answer(
-        self,
-        model: Hashable,
-        run: Callable[[str, Arrays], Arrays],
-        signature: Signature,
-        inputs: Arrays,
+        self, model: Hashable, run: Run, signature: Signature, inputs: Arrays
     ) -> Arrays:
         """The outputs of a signature, computed in a batch with those of other requests.
 
@@ -131,17 +183,9 @@ class Batcher:
             RequestError: The queue is full, or too long for an answer in time; the time is over; or
                 the model rejects the inputs.
         """
-        timeout, waiting = self._settings.timeout, self.waiting
-        require(
-            waiting < self._settings.max_queue,
-            f"the queue is full ({waiting} requests wait); ask again later",
-            "RESOURCE_EXHAUSTED",
-            retry_after=1,
-        )
-
-        jobs = self._jobs(
-            (model, signature.name), functools.partial(run, signature.name), signature, inputs
-        )
+        self.check_queue()
+        timeout = self._settings.timeout
+        jobs = self._jobs(model, run, signature, inputs)
         longest = self._settings.long_characters
         lanes = [
             (lane, [job for job in jobs if (max(job.sizes, default=0) > longest) == is_long])
@@ -176,18 +220,9 @@ class Batcher:
         for lane in self._lanes:
             lane.pool.shutdown(wait=False)
 
-    def _jobs(
-        self,
-        key: tuple,
-        compute: Callable[[Arrays], Arrays],
-        signature: Signature,
-        inputs: Arrays,
-    ) -> list[Job]:
+    def _jobs(self, model: Hashable, run: Run, signature: Signature, inputs: Arrays) -> list[_Job]:
         """The parts of a request, each at most as large as a batch."""
-        loop = asyncio.get_running_loop()
-        sizes = row_sizes(inputs)
-        if not signature.batched:
-            sizes = [sum(sizes)]
+        loop, sizes = asyncio.get_running_loop(), row_sizes(inputs)
         parts = [(inputs, sizes)]
         apart: Sequence[object] = [object()]  # equal to no other
         if signature.mergeable:
@@ -197,41 +232,34 @@ class Batcher:
                 for part in divide_rows(sizes, self._settings.batch_characters)
             ]
 
+        key = (model, signature.name, *apart)
         return [
-            Job((*key, *apart), compute, part, its_sizes, loop.create_future(), loop.time())
+            _Job(key, run, part, its_sizes, loop.create_future(), loop.time())
             for part, its_sizes in parts
         ]
 
 
 class _Lane:
-    """A queue for each key of a job, and the threads that compute batches from them.
-
-    Args:
-        name: Name of the threads.
-        threads: Number of the batches that are computed at the same time.
-        settings: `batch_characters` and `batch_wait`.
-        observe: Function of (rows, characters, seconds) that is called after each batch.
-    """
+    """A queue for each key of a job, and the threads that compute batches from them."""
 
     def __init__(self, name: str, threads: int, settings: ServerSettings, observe: Observe) -> None:
-        self._settings, self._observe = settings, observe
-        self._threads = threads
+        self._settings, self._observe, self._threads = settings, observe, threads
         self.pool = ThreadPoolExecutor(threads, f"tfsum {name}", lower_priority)
         # The first queue is the next; a queue moves to the end after a batch.
-        self._queues: dict[tuple, collections.deque[Job]] = {}
+        self._queues: dict[tuple, deque[_Job]] = defaultdict(deque)
         self._timer: asyncio.TimerHandle | None = None
         # Model and signature -> characters and seconds of the last batches
-        self._measured: dict[tuple, tuple[float, float]] = {}
+        self._measured: dict[tuple, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
         self._refused = 0  # jobs since the last one that was accepted
         self._refusals = 0.0  # the same, between one that was accepted and the next, on average
         # When the batches that are computed, one in a thread, are expected to end.
         self._ends: list[float] = []
 
-    def waiting(self) -> list[Job]:
+    def waiting(self) -> list[_Job]:
         """The jobs that somebody waits for, and that are not begun."""
         return [job for jobs in self._queues.values() for job in jobs if not job.answer.done()]
 
-    def check_wait(self, jobs: list[Job]) -> None:
+    def check_wait(self, jobs: list[_Job]) -> None:
         """Checks that jobs can be answered in time after those that are here already.
 
         Where there are none, they are tried: what was measured may be wrong.
@@ -258,14 +286,14 @@ class _Lane:
             retry_after=min(MAX_RETRY_AFTER, max(1, round(later))),
         )
 
-    def _seconds(self, job: Job) -> float:
+    def _seconds(self, job: _Job) -> float:
         """The time that a job is expected to take; 0 for what was not measured yet."""
-        characters, seconds = self._measured.get(job.key[:2], (0.0, 0.0))
+        characters, seconds = self._measured[job.key[:2]]
         return job.size * seconds / max(1.0, characters)  # a batch may have no rows
 
-    def put(self, jobs: list[Job]) -> None:
+    def put(self, jobs: list[_Job]) -> None:
         for job in jobs:
-            self._queues.setdefault(job.key, collections.deque()).append(job)
+            self._queues[job.key].append(job)
         self._start()
 
     def _start(self) -> None:
@@ -284,18 +312,19 @@ class _Lane:
                 return
 
             if batch := self._take_batch(loop.time()):
-                end = loop.time() + sum(map(self._seconds, batch))
+                begin = loop.time()
+                end = begin + sum(map(self._seconds, batch))
                 self._ends.append(end)
-                future = loop.run_in_executor(self.pool, _compute, batch, loop.time)
-                future.add_done_callback(functools.partial(self._finish, batch, end))
+                future = loop.run_in_executor(self.pool, _compute, batch)
+                future.add_done_callback(functools.partial(self._finish, batch, begin, end))
 
-    def _take_batch(self, now: float) -> list[Job]:
+    def _take_batch(self, now: float) -> list[_Job]:
         """The oldest jobs of the first queue.
 
         Jobs that nobody waits for any more are dropped, and those that cannot be computed in time.
         """
         key, queue = next(iter(self._queues.items()))
-        batch: list[Job] = []
+        batch: list[_Job] = []
         size = 0
         while queue and (not batch or size + queue[0].size <= self._settings.batch_characters):
             job = queue.popleft()
@@ -314,16 +343,17 @@ class _Lane:
             self._queues[key] = queue
         return batch
 
-    def _finish(self, batch: list[Job], end: float, done: asyncio.Future) -> None:
+    def _finish(self, batch: list[_Job], begin: float, end: float, done: asyncio.Future) -> None:
         """Gives the jobs of a batch their answers, and starts the next batch."""
         self._ends.remove(end)
-        answers, seconds = done.result()
+        seconds = asyncio.get_running_loop().time() - begin
         rows, size = sum(len(job.sizes) for job in batch), sum(job.size for job in batch)
-        key = batch[0].key[:2]
-        before = self._measured.get(key, (0.0, 0.0))
-        self._measured[key] = (FORGET * before[0] + size, FORGET * before[1] + seconds)
         self._observe(rows, size, seconds)
-        for job, answer in zip(batch, answers):
+        key = batch[0].key[:2]
+        before = self._measured[key]
+        self._measured[key] = (FORGET * before[0] + size, FORGET * before[1] + seconds)
+
+        for job, answer in zip(batch, done.result()):
             if not job.answer.done() and isinstance(answer, Exception):
                 job.answer.set_exception(answer)
             elif not job.answer.done():
@@ -331,27 +361,23 @@ class _Lane:
         self._start()
 
 
-def _compute(
-    batch: list[Job], clock: Callable[[], float]
-) -> tuple[list[Arrays | Exception], float]:
-    """The answers of the jobs of a batch, and the seconds that they took; called in a thread."""
-    begin = clock()
-    answers: list[Arrays | Exception]
+def _compute(batch: list[_Job]) -> list[Arrays | Exception]:
+    """The answer, or the error, of each job of a batch; called in a thread."""
     try:
-        outputs = batch[0].compute(_concatenate([job.inputs for job in batch]))
-        answers = [outputs]
-        if len(batch) > 1:
-            ends = itertools.accumulate(len(job.sizes) for job in batch)
-            answers = [
-                {name: array[end - len(job.sizes) : end] for name, array in outputs.items()}
-                for job, end in zip(batch, ends)
-            ]
+        outputs = batch[0].run(batch[0].key[1], _concatenate([job.inputs for job in batch]))
     except Exception as error:
-        answers = [error]
-        if len(batch) > 1:  # one of the requests may be at fault: compute each alone
-            answers = [_compute([job], clock)[0][0] for job in batch]
+        if len(batch) == 1:
+            return [error]
+        # one of the requests may be at fault
+        return [answer for job in batch for answer in _compute([job])]
 
-    return answers, clock() - begin
+    if len(batch) == 1:
+        return [outputs]
+    ends = itertools.accumulate(len(job.sizes) for job in batch)
+    return [
+        {name: array[end - len(job.sizes) : end] for name, array in outputs.items()}
+        for job, end in zip(batch, ends)
+    ]
 
 
 def _concatenate(parts: list[Arrays]) -> Arrays:

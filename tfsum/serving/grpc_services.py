@@ -10,8 +10,7 @@ from google.protobuf.message import DecodeError
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
 from tfsum.serving.request_error import CODES, invalid, require
-from tfsum.serving.servable import headers_of
-from tfsum.serving.signature import Arrays, Signature
+from tfsum.serving.servable import Arrays, Signature, headers_of
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
 from tfsum.tensorflow_messages import Fields, message
 
@@ -111,15 +110,10 @@ class GrpcServices:
 
     async def _metadata(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:
         require(
-            request.metadata_field,
-            "GetModelMetadataRequest must specify at least one metadata_field",
+            set(request.metadata_field) == {SIGNATURE_DEF},
+            f"metadata_field: found {', '.join(request.metadata_field) or 'none'}; expected"
+            f" {SIGNATURE_DEF}",
         )
-        for field in request.metadata_field:
-            require(
-                field == SIGNATURE_DEF,
-                f"Metadata field {field} is not supported; expected {SIGNATURE_DEF}",
-            )
-
         with self._predictor.versions.use(*_model_version(request)) as servable:
             context.set_trailing_metadata([*headers_of(servable).items()])
             response = message("GetModelMetadataResponse")(
@@ -155,9 +149,8 @@ def _decode(method: str, content: bytes) -> Fields:
 
 def _model_version(request: Fields) -> tuple[str, int | None, str | None]:
     """Name, version and label of a ModelSpec, None where it does not have them."""
-    require(request.HasField("model_spec"), "Missing ModelSpec")
-    require(request.model_spec.name, "ModelSpec has no name specified.")
-    spec = request.model_spec
+    spec = request.model_spec  # an empty one where there is none
+    require(spec.name, "ModelSpec is missing, or has no name")
     version = spec.version.value if spec.HasField("version") else None
     return spec.name, version, spec.version_label or None
 

@@ -6,8 +6,7 @@ from typing import Any
 import grpc
 
 from tfsum.serving.request_error import RequestError
-from tfsum.serving.servable import read_defaults
-from tfsum.serving.signature import Arrays
+from tfsum.serving.servable import Arrays, read_defaults
 from tfsum.serving.tensor_proto import from_proto, to_proto
 from tfsum.tasks.bert_sum_ext.answering import Defaults
 from tfsum.tensorflow_messages import Fields, message

@@ -8,10 +8,8 @@ from typing import Any
 import httpx2
 
 from tfsum.serving.json_tensor import read_array
-from tfsum.serving.loopback import is_loopback
 from tfsum.serving.request_error import CODES, RequestError, require
-from tfsum.serving.servable import read_defaults
-from tfsum.serving.signature import Arrays
+from tfsum.serving.servable import Arrays, read_defaults
 from tfsum.tasks.bert_sum_ext.answering import Defaults
 
 # Status of HTTP -> code; of several codes with one status, the first.
@@ -20,6 +18,9 @@ CODE_OF_STATUS = {status: code for code, (_, status) in reversed(CODES.items())}
     408: "DEADLINE_EXCEEDED",
     413: "INVALID_ARGUMENT",
 }
+
+# A token for this machine does not go through a proxy of the environment.
+NO_PROXY = {f"all://{host}": None for host in ("localhost", "*.localhost", "127.0.0.1", "[::1]")}
 
 
 class HttpTransport:
@@ -46,8 +47,7 @@ class HttpTransport:
             base_url=url,
             headers={} if token is None else {"Authorization": f"Bearer {token}"},
             timeout=timeout,
-            # A token for this machine does not go through a proxy of the environment.
-            trust_env=not is_loopback(urllib.parse.urlsplit(url).hostname or ""),
+            mounts=NO_PROXY,
         )
         self._url, self._timeout = url.rstrip("/"), timeout
         self._signatures: dict[str, Any] = {}  # of the last metadata
@@ -83,7 +83,6 @@ class HttpTransport:
         content = json.dumps(body, default=_encode).encode()
         answer, _ = await self._send("POST", f"{self.path}:predict", content)
         outputs = answer["outputs"]
-
         if not self._fits(outputs, signature):  # a new version may have other outputs
             await self._read_metadata()
         infos = self._infos(signature, "outputs")
@@ -134,11 +133,11 @@ class HttpTransport:
         self.defaults = read_defaults(headers)
 
     async def _send(
-        self, method: str, path: str, body: bytes | None = None
+        self, method: str, path: str, content: bytes | None = None
     ) -> tuple[dict[str, Any], httpx2.Headers]:
         """The answer to a request, and its headers."""
         try:
-            response = await self._client.request(method, path, content=body)
+            response = await self._client.request(method, path, content=content)
         except httpx2.TimeoutException:
             raise RequestError(
                 "DEADLINE_EXCEEDED",

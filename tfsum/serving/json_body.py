@@ -1,19 +1,123 @@
-"""The JSON of a request's body, and the errors of what is wrong in it.
+"""Bodies over HTTP: the JSON of a request, received and read, and that of an answer.
 
 Source: tensorflow/serving, util/json_tensor.cc, whose messages these are.
 """
 
-import itertools
+import asyncio
+import contextlib
 import json
 import math
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import AsyncIterator, Awaitable
+from typing import TypeVar
 
-from tfsum.serving.request_error import invalid, require
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
-MAX_DEPTH = 64  # levels of brackets that are kept of a body too deep for Python's reader
-MAX_QUOTED = 200  # characters of a value that a message quotes
-BRACKET = re.compile(r'[\[\]{}]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+from tfsum.serving.predictor import Predictor
+from tfsum.serving.request_error import RequestError, invalid, require, require_value
+
+T = TypeVar("T")
+
+
+class JsonResponse(Response):
+    """A response in JSON, readable by people; a character that UTF-8 does not have becomes "?".
+
+    Example:
+        >>> JsonResponse({"error": "no text"}, 400).body
+        b'{"error": "no text"}'
+    """
+
+    media_type = "application/json"
+
+    def render(self, content: object) -> bytes:
+        """The body of the response."""
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
+@contextlib.asynccontextmanager
+async def received(request: Request, predictor: Predictor) -> AsyncIterator[bytes]:
+    """Reads the body of a request, which counts among those of all requests until it is answered.
+
+    Args:
+        request: Request over HTTP; its body may be packed by gzip.
+        predictor: Predictor with the settings, and the count of the bytes. `max_body` limits the
+            unpacked body, `timeout` the time in which it arrives.
+
+    Yields:
+        The unpacked body.
+
+    Raises:
+        RequestError: The body is too large (413), or too large beside others (429), too slow
+            (408), packed otherwise than by gzip (415), or broken (400); or too many requests wait
+            (429).
+    """
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    require(
+        encoding in ("", "identity", "gzip", "x-gzip"),
+        f"Content-Encoding is {encoding!r}; expected gzip or none",
+        http_status=415,
+    )
+
+    predictor.batcher.check_queue()
+    gzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if "gzip" in encoding else None
+    limit, timeout = predictor.settings.max_body, predictor.settings.timeout
+    body = bytearray()
+    with predictor.room() as take:
+        try:
+            async with asyncio.timeout(timeout):
+                async for chunk in request.stream():
+                    part = gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
+                    take(len(part))
+                    body += part
+                    require(
+                        len(body) <= limit,
+                        f"the body has more than {limit} bytes; send fewer documents, or start the"
+                        " server with a larger --max-body",
+                        http_status=413,
+                    )
+        except TimeoutError:
+            raise RequestError(
+                "DEADLINE_EXCEEDED",
+                f"the body did not arrive in {timeout:g} s",
+                http_status=408,
+            ) from None
+        except zlib.error as error:
+            raise invalid(f"the body is not in gzip's format ({error})") from None
+
+        require(gzip is None or gzip.eof, "the body in gzip's format is cut off")
+        yield bytes(body)
+
+
+async def unless_gone(request: Request, answer: Awaitable[T]) -> T:
+    """Waits for an answer as long as its client does.
+
+    Args:
+        request: Request whose body was read.
+        answer: Answer, cancelled when the client is gone.
+
+    Raises:
+        ClientDisconnect: The client is gone.
+
+    Example:
+        >>> async def answer():
+        ...     return "It rained."
+        >>> async def ask():
+        ...     request = Request({"type": "http"}, asyncio.Event().wait)
+        ...     return await unless_gone(request, answer())
+        >>> asyncio.run(ask())
+        'It rained.'
+    """
+    answered, gone = asyncio.ensure_future(answer), asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not answered.done():
+            raise ClientDisconnect
+        return answered.result()
+    finally:
+        answered.cancel()
+        gone.cancel()
 
 
 def read_object(body: bytes) -> dict:
@@ -38,10 +142,7 @@ def read_object(body: bytes) -> dict:
     try:
         text = body.decode("utf-8-sig").lstrip(" \t\r\n")
         require(text, "JSON Parse error: The document is empty")
-        try:
-            document, _ = decoder.raw_decode(text)
-        except RecursionError:
-            document, _ = decoder.raw_decode("".join(_shallow(text)))
+        document, _ = decoder.raw_decode(text)
     except UnicodeDecodeError as error:
         raise invalid(
             f"JSON Parse error: Invalid encoding in string. at offset: {error.start}; "
@@ -50,48 +151,13 @@ def read_object(body: bytes) -> dict:
     except json.JSONDecodeError as error:
         reason = re.sub("^Expecting value.*", "Invalid value", error.msg)
         raise invalid(f"JSON Parse error: {reason}. at offset: {error.pos}") from None
+    except RecursionError:
+        raise invalid("JSON Parse error: lists and objects are nested too deep") from None
     except ValueError as error:  # a number is too large
         raise invalid(f"JSON Parse error: {error}") from None
 
     require_value(isinstance(document, dict), document, "Is not object")
     return document
-
-
-def require_value(condition: object, value: object, reason: str) -> None:
-    """Raises an error about a JSON value unless a condition is true.
-
-    Args:
-        condition: Value that is true where the JSON value is right.
-        value: JSON value, of which the message quotes the beginning.
-        reason: What is wrong with it.
-
-    Raises:
-        RequestError: The condition is false.
-
-    Example:
-        >>> require_value(False, [1], "Is not object")
-        Traceback (most recent call last):
-        tfsum.serving.request_error.RequestError: JSON Value: [1] Is not object
-    """
-    if not condition:
-        raise invalid(f"JSON Value: {quote(value)} {reason}")
-
-
-def quote(value: object) -> str:
-    """The beginning of a value's JSON; it may be large, and is not written whole.
-
-    Args:
-        value: JSON value.
-
-    Example:
-        >>> quote(["It rained."]), len(quote(["It rained."] * 1000))
-        ('["It rained."]', 203)
-    """
-    parts = json.JSONEncoder(ensure_ascii=False).iterencode(value)
-    text = "".join(part[:MAX_QUOTED] for part in itertools.islice(parts, MAX_QUOTED + 1))
-    if len(text) > MAX_QUOTED:
-        return f"{text[:MAX_QUOTED]}..."
-    return text
 
 
 def _number(text: str) -> float:
@@ -101,22 +167,3 @@ def _number(text: str) -> float:
     if text.lstrip("-").isdecimal():
         return int(text)
     return value
-
-
-def _shallow(text: str) -> Iterator[str]:
-    """Yields the parts of a JSON text, with `null` for each value below `MAX_DEPTH`."""
-    depth = start = 0
-    for match in BRACKET.finditer(text):
-        if match[0] in "[{":
-            depth += 1
-            if depth == MAX_DEPTH:
-                yield text[start : match.start()] + "null"
-        elif match[0] in "]}":
-            if depth == MAX_DEPTH:
-                start = match.end()
-            depth -= 1
-            if not depth:
-                yield text[start : match.end()]
-                return
-
-    raise json.JSONDecodeError("Missing a comma or ] after an array element", text, len(text))

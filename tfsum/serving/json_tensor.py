@@ -12,9 +12,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from tfsum.serving.json_body import quote, require_value
-from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.signature import NUMPY, Arrays, Signature, TensorInfo, written
+from tfsum.serving.request_error import RequestError, invalid, quote, require, require_value
+from tfsum.serving.servable import Arrays, Signature, TensorInfo, written
+from tfsum.serving.tensor_proto import NUMPY
 
 MAX_RANK = 63  # dimensions of a row: numpy takes 64, and rows are stacked
 # Type -> its numbers.
@@ -182,8 +182,6 @@ def write_outputs(outputs: Mapping[str, np.ndarray], rows: bool) -> bytes:
 
     columns = [[_write(name, row) for row in outputs[name]] for name in names]
     lines = ",\n    ".join(_object(names, row) for row in zip(*columns))
-    if not lines:
-        return b'{"predictions": []}'
     return f'{{"predictions": [\n    {lines}\n]}}'.encode()
 
 

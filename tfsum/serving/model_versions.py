@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from tfsum.inference.saved_model import numbered
+from tfsum.serving.batching import lower_priority
 from tfsum.serving.request_error import require
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
@@ -108,6 +109,7 @@ class ModelVersions:
         Args:
             started: Function that is called after the first scan.
         """
+        lower_priority()  # TensorFlow starts its threads when the first model is loaded
         while not self._stopped.is_set():
             starting = self.starting
             try:

@@ -10,8 +10,7 @@ from tfsum.generation.generator import Generated
 from tfsum.request import AnswerRecord
 from tfsum.serving.json_tensor import FLOATS, INTEGERS
 from tfsum.serving.model_versions import STATES
-from tfsum.serving.servable import Servable
-from tfsum.serving.signature import Signature, TensorInfo
+from tfsum.serving.servable import Servable, Signature, TensorInfo
 from tfsum.serving.summarize_api import SummarizeBody
 
 ERRORS = {

@@ -1,4 +1,4 @@
-"""What REST and gRPC share: access, limits, predictions, states, the access log, and spans."""
+"""What REST and gRPC share: access, limits, predictions, metrics, the access log, and spans."""
 
 import asyncio
 import contextlib
@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
 from tfsum.serving.batching import Batcher
-from tfsum.serving.metrics import Metrics
-from tfsum.serving.model_versions import ModelVersions
+from tfsum.serving.model_versions import STATES, ModelVersions
 from tfsum.serving.request_error import RequestError, require
-from tfsum.serving.servable import Servable
+from tfsum.serving.servable import Arrays, Servable, Signature
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.signature import Arrays, Signature
 
 try:
     from opentelemetry import propagate, trace
@@ -27,7 +27,88 @@ ACCESS_LOG = logging.getLogger("tfsum.serving.access")
 MAX_LOGGED = 200  # characters of a path or a name in logs and spans
 LARGE = 1 << 16  # bytes; to read or write a smaller message takes less time than to start a thread
 
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+# What is counted of a batch: (unit, description, bounds of the buckets).
+OF_BATCH = (
+    ("rows", "Rows of a batch", (1, 2, 4, 8, 16, 32, 64, 128)),
+    ("characters", "Characters of a batch", tuple(1 << power for power in range(8, 25, 2))),
+    ("seconds", "Time in which a batch is computed", SECONDS),
+)
+
 T = TypeVar("T")
+
+
+class Metrics:
+    """Counters of requests and batches, in a registry of their own.
+
+    Args:
+        versions: Versions of the models, whose states are shown.
+
+    Attributes:
+        requests: Number of the requests by model, method and status.
+        seconds: Time until their answers, by model and method.
+
+    Example:
+        >>> from tfsum.serving import Server, ServerSettings
+        >>> metrics = Metrics(Server(settings=ServerSettings(port=0)).versions)
+        >>> metrics.requests.labels("news", "predict", "200").inc()
+        >>> line = 'tfsum_requests_total{code="200",method="predict",model="news"} 1.0'
+        >>> line in metrics.text(waiting=0).decode()
+        True
+    """
+
+    def __init__(self, versions: ModelVersions) -> None:
+        self._versions = versions
+        self._registry = registry = CollectorRegistry()
+        self.requests = Counter(
+            "tfsum_requests", "Requests answered", ("model", "method", "code"), registry=registry
+        )
+        self.seconds = Histogram(
+            "tfsum_request_seconds",
+            "Time from the request to the answer",
+            ("model", "method"),
+            registry=registry,
+            buckets=SECONDS,
+        )
+
+        self._batches = [
+            Histogram(f"tfsum_batch_{unit}", text, registry=registry, buckets=buckets)
+            for unit, text, buckets in OF_BATCH
+        ]
+
+        self._queue = Gauge(
+            "tfsum_queue_requests", "Requests that wait for a batch", registry=registry
+        )
+        self._states = Gauge(
+            "tfsum_model_version",
+            "1 for the state in which a version is",
+            ("model", "version", "state"),
+            registry=registry,
+        )
+
+    def observe_batch(self, rows: int, characters: int, seconds: float) -> None:
+        """Counts a batch.
+
+        Args:
+            rows: Number of rows.
+            characters: Cost of the rows, in characters.
+            seconds: Time of the computation.
+        """
+        for histogram, value in zip(self._batches, (rows, characters, seconds)):
+            histogram.observe(value)
+
+    def text(self, waiting: int) -> bytes:
+        """All metrics in Prometheus's text format.
+
+        Args:
+            waiting: Number of the requests that wait for a batch.
+        """
+        self._queue.set(waiting)
+        for model in [*self._versions.models]:
+            for number, version in self._versions.states(model).items():
+                for state in STATES:
+                    self._states.labels(model, str(number), state).set(state == version.state)
+        return generate_latest(self._registry)
 
 
 class Predictor:
@@ -117,14 +198,16 @@ class Predictor:
             **details: More values of the line, never a text.
         """
         seconds = time.monotonic() - begin
-        known_model = model if model in self.versions.models else ""
-        self.metrics.observe_request(known_model, action, str(status), seconds)
+        labels = (model if model in self.versions.models else "", action)
+        self.metrics.requests.labels(*labels, status).inc()
+        self.metrics.seconds.labels(*labels).observe(seconds)
         line = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "status": status,
             "milliseconds": round(seconds * 1000, 1),
+            **details,
         }
-        ACCESS_LOG.info("%s", json.dumps(line | details))
+        ACCESS_LOG.info("%s", json.dumps(line))
 
     def check_rows(self, count: int) -> None:
         """Checks the number of rows of a request.
@@ -273,8 +356,9 @@ def span(
         try:
             yield more
         finally:
-            dotted = {key.replace("_", "."): value for key, value in attributes.items()}
-            opened.set_attributes(dotted | more)
+            opened.set_attributes(
+                {key.replace("_", "."): value for key, value in attributes.items()} | more
+            )
 
 
 def flush() -> None:

@@ -1,6 +1,11 @@
 """The error of a request, with the status code that gRPC and TensorFlow Serving give it."""
 
+import itertools
+import json
+
 from tfsum.errors import Error
+
+MAX_QUOTED = 200  # characters of a value that a message quotes
 
 # Code -> (number in gRPC, status in HTTP), as TensorFlow Serving's http_server.cc maps them.
 CODES = {
@@ -91,3 +96,40 @@ def require(
     """
     if not condition:
         raise RequestError(code, message, http_status, retry_after)
+
+
+def require_value(condition: object, value: object, reason: str) -> None:
+    """Raises an error about a JSON value unless a condition is true.
+
+    Args:
+        condition: Value that is true where the JSON value is right.
+        value: JSON value, of which the message quotes the beginning.
+        reason: What is wrong with it.
+
+    Raises:
+        RequestError: The condition is false.
+
+    Example:
+        >>> require_value(False, [1], "Is not object")
+        Traceback (most recent call last):
+        tfsum.serving.request_error.RequestError: JSON Value: [1] Is not object
+    """
+    if not condition:
+        raise invalid(f"JSON Value: {quote(value)} {reason}")
+
+
+def quote(value: object) -> str:
+    """The beginning of a value's JSON; it may be large, and is not written whole.
+
+    Args:
+        value: JSON value.
+
+    Example:
+        >>> quote(["It rained."]), len(quote(["It rained."] * 1000))
+        ('["It rained."]', 203)
+    """
+    parts = json.JSONEncoder(ensure_ascii=False).iterencode(value)
+    text = "".join(part[:MAX_QUOTED] for part in itertools.islice(parts, MAX_QUOTED + 1))
+    if len(text) > MAX_QUOTED:
+        return f"{text[:MAX_QUOTED]}..."
+    return text

@@ -1,32 +1,48 @@
-"""TensorFlow Serving's REST API: the routes below /v1/, and the answer to each.
+"""Predictions over HTTP: TensorFlow Serving's REST API below /v1, and the Open Inference Protocol,
+version 2, below /v2.
 
-Source: tensorflow/serving, model_servers/http_rest_api_handler.cc and http_rest_api_util.cc.
+Sources: tensorflow/serving, model_servers/http_rest_api_handler.cc and http_rest_api_util.cc;
+kserve/open-inference-protocol, specification/protocol/inference_rest.md. There a signature other
+than `serving_default` is named by the parameter `signature` of a request, and the extension for
+binary data is not there.
 """
 
 import asyncio
-import contextlib
 import functools
 import json
 import urllib.parse
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
+import numpy as np
 from google.protobuf.json_format import MessageToDict
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.endpoints import HTTPEndpoint
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tfsum.serving.json_body import read_object
-from tfsum.serving.json_tensor import read_inputs, row_count, signature_name, write_outputs
+import tfsum
+from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
+from tfsum.serving.json_tensor import (
+    read_array,
+    read_inputs,
+    row_count,
+    signature_name,
+    write_outputs,
+)
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, offload
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.servable import Servable, headers_of
-from tfsum.serving.signature import Arrays, Signature
+from tfsum.serving.servable import (
+    Arrays,
+    Servable,
+    Signature,
+    TensorInfo,
+    headers_of,
+    sizes_of,
+)
+from tfsum.serving.tensor_proto import NUMPY
 
-T = TypeVar("T")
 # A signature, its inputs, and a function that writes its outputs in JSON
 Reading = tuple[Signature, Arrays, Callable[[Arrays], bytes]]
 MODEL_PATHS = [
@@ -35,6 +51,12 @@ MODEL_PATHS = [
 ]
 # Methods of the API that no model of tfsum answers -> the kind of signature that they need.
 UNSUPPORTED = {"classify": "classification", "regress": "regression"}
+# TensorFlow's name of a type -> the protocol's
+DATATYPES = {
+    name: dtype.upper().replace("OBJECT", "BYTES").replace("FLOAT", "FP")
+    for name, dtype in NUMPY.items()
+}
+SERVER = {"name": "tfsum", "version": tfsum.__version__, "extensions": []}
 
 
 class SegmentConvertor(Convertor[str]):
@@ -89,107 +111,8 @@ class Malformed(HTTPEndpoint):
         raise invalid(f"Malformed request: {method} {path[:MAX_LOGGED]}")
 
 
-class JsonResponse(Response):
-    """A response in JSON, readable by people; a character that UTF-8 does not have becomes "?".
-
-    Example:
-        >>> JsonResponse({"error": "no text"}, 400).body
-        b'{"error": "no text"}'
-    """
-
-    media_type = "application/json"
-
-    def render(self, content: object) -> bytes:
-        """The body of the response."""
-        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
-
-
-@contextlib.asynccontextmanager
-async def received(request: Request, predictor: Predictor) -> AsyncIterator[bytes]:
-    """Reads the body of a request, which counts among those of all requests until it is answered.
-
-    Args:
-        request: Request over HTTP; its body may be packed by gzip.
-        predictor: Predictor with the settings, and the count of the bytes. `max_body` limits the
-            unpacked body, `timeout` the time in which it arrives.
-
-    Yields:
-        The unpacked body.
-
-    Raises:
-        RequestError: The body is too large (413), or too large beside others (429), too slow
-            (408), packed otherwise than by gzip (415), or broken (400).
-    """
-    encoding = request.headers.get("content-encoding", "").strip().lower()
-    require(
-        encoding in ("", "identity", "gzip", "x-gzip"),
-        f"Content-Encoding is {encoding!r}; expected gzip or none",
-        http_status=415,
-    )
-
-    gzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if "gzip" in encoding else None
-    limit, timeout = predictor.settings.max_body, predictor.settings.timeout
-    body = bytearray()
-    with predictor.room() as take:
-        try:
-            async with asyncio.timeout(timeout):
-                async for chunk in request.stream():
-                    part = gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
-                    take(len(part))
-                    body += part
-                    require(
-                        len(body) <= limit,
-                        f"the body has more than {limit} bytes; send fewer documents, or start the"
-                        " server with a larger --max-body",
-                        http_status=413,
-                    )
-        except TimeoutError:
-            raise RequestError(
-                "DEADLINE_EXCEEDED",
-                f"the body did not arrive in {timeout:g} s",
-                http_status=408,
-            ) from None
-        except zlib.error as error:
-            raise invalid(f"the body is not in gzip's format ({error})") from None
-
-        require(gzip is None or gzip.eof, "the body in gzip's format is cut off")
-        yield bytes(body)
-
-
-async def unless_gone(request: Request, answer: Awaitable[T]) -> T:
-    """Waits for an answer as long as its client does.
-
-    Args:
-        request: Request whose body was read.
-        answer: Answer, cancelled when the client is gone.
-
-    Raises:
-        ClientDisconnect: The client is gone.
-
-    Example:
-        >>> async def answer():
-        ...     return "It rained."
-        >>> async def ask():
-        ...     request = Request({"type": "http"}, asyncio.Event().wait)
-        ...     return await unless_gone(request, answer())
-        >>> asyncio.run(ask())
-        'It rained.'
-    """
-    answered, gone = asyncio.ensure_future(answer), asyncio.ensure_future(request.receive())
-    try:
-        await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not answered.done():
-            raise ClientDisconnect
-        return answered.result()
-    finally:
-        answered.cancel()
-        gone.cancel()
-
-
 async def predicted(
-    request: Request,
-    predictor: Predictor,
-    read: Callable[[bytes, Servable], Reading],
+    request: Request, predictor: Predictor, read: Callable[[bytes, Servable], Reading]
 ) -> Response:
     """Answers a request to a model that its path names.
 
@@ -228,7 +151,7 @@ class RestApi:
         predictor: Predictor that answers within the limits of the server.
 
     Attributes:
-        routes: Routes of Starlette. Their paths are matched as they were sent, with percent signs.
+        routes: Routes, whose paths are matched as they were sent, with percent signs.
 
     Example:
         >>> from tfsum.serving import Server, ServerSettings
@@ -248,7 +171,7 @@ class RestApi:
         ]
         self.routes = [
             Route("/v1/{path:path}", Malformed, methods=["HEAD"]),
-            Route("/v1/models", _no_name),
+            Route("/v1/models", self.no_name),
             *(
                 Route(path + suffix, endpoint, methods=methods)
                 for path in MODEL_PATHS
@@ -257,22 +180,21 @@ class RestApi:
             Route("/v1/{path:path}", Malformed),
         ]
 
+    async def no_name(self, request: Request) -> Response:
+        """Refuses a request that names no model."""
+        raise invalid("Missing model name in request.")
+
     async def status(self, request: Request) -> Response:
         """The states of a model's versions."""
-        return JsonResponse(
+        states = [
             {
-                "model_version_status": [
-                    {
-                        "version": str(number),
-                        "state": version.state,
-                        "status": {"error_code": version.code, "error_message": version.message},
-                    }
-                    for number, version in self._predictor.versions.status(
-                        **request.path_params
-                    ).items()
-                ]
+                "version": str(number),
+                "state": version.state,
+                "status": {"error_code": version.code, "error_message": version.message},
             }
-        )
+            for number, version in self._versions.status(**request.path_params).items()
+        ]
+        return JsonResponse({"model_version_status": states})
 
     async def metadata(self, request: Request) -> Response:
         """The signatures of a loaded model."""
@@ -307,9 +229,8 @@ class RestApi:
             document = read_object(body)
             asked = signature = servable.signature(signature_name(document))
             self._predictor.check_rows(row_count(document))
-            inputs = read_inputs(document, signature)
             write = functools.partial(write_outputs, rows="instances" in document)
-            return signature, inputs, write
+            return signature, read_inputs(document, signature), write
 
         try:
             return await predicted(request, self._predictor, read)
@@ -330,5 +251,150 @@ class RestApi:
             )
 
 
-async def _no_name(request: Request) -> Response:
-    raise invalid("Missing model name in request.")
+class OpenInference:
+    """Answers the requests below /v2 from loaded models.
+
+    Args:
+        predictor: Predictor that answers within the limits of the server.
+
+    Attributes:
+        routes: Routes of the application.
+
+    Example:
+        >>> from tfsum.serving import Server, ServerSettings
+        >>> predictor = Server(settings=ServerSettings(port=0)).predictor
+        >>> OpenInference(predictor).routes[0].path
+        '/v2'
+    """
+
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor, self._versions = predictor, predictor.versions
+        model = "/v2/models/{name:segment}"
+        self.routes = [
+            Route("/v2", JsonResponse(SERVER), methods=["GET"]),
+            Route("/v2/health/live", JsonResponse({"live": True}), methods=["GET"]),
+            Route("/v2/health/ready", self.ready),
+            *(
+                route
+                for path in (model, model + "/versions/{version:version}")
+                for route in (
+                    Route(path, self.metadata),
+                    Route(path + "/ready", self.model_ready),
+                    Route(path + "/infer", self.infer, methods=["POST"]),
+                )
+            ),
+        ]
+
+    async def ready(self, request: Request) -> Response:
+        """Whether every model answers."""
+        ready = self._versions.ready
+        return JsonResponse({"ready": ready}, 200 if ready else 503)
+
+    async def model_ready(self, request: Request) -> Response:
+        """Whether a model answers."""
+        with self._versions.use(**request.path_params) as servable:
+            return JsonResponse({"name": servable.name, "ready": True})
+
+    async def metadata(self, request: Request) -> Response:
+        """Inputs and outputs of `serving_default`."""
+        with self._versions.use(**request.path_params) as servable:
+            signature = servable.signature("serving_default")
+            versions = self._versions.available()[servable.name]
+            return JsonResponse(
+                {
+                    "name": servable.name,
+                    "versions": [str(each.version) for each in versions],
+                    "platform": "tensorflow_savedmodel",
+                    "inputs": _described(signature.inputs),
+                    "outputs": _described(signature.outputs),
+                }
+            )
+
+    async def infer(self, request: Request) -> Response:
+        """The outputs of a signature."""
+        require(
+            "inference-header-content-length" not in request.headers,
+            "the request has binary data, and the server has no such extension; send JSON"
+            " (binary_data=False)",
+        )
+        return await predicted(request, self._predictor, _read)
+
+
+def _read(body: bytes, servable: Servable) -> Reading:
+    document = read_object(body)
+    parameters = document.get("parameters", {})
+    name: Any = isinstance(parameters, dict) and parameters.get("signature", "serving_default")
+    require(isinstance(name, str), 'parameters: expected {"signature": "NAME"}')
+    signature = servable.signature(name)
+    wanted = signature.wanted_outputs([tensor["name"] for tensor in _tensors(document, "outputs")])
+
+    tensors = _tensors(document, "inputs")
+    names = [tensor["name"] for tensor in tensors]
+    require(
+        sorted(names) == sorted(signature.inputs),
+        f"inputs: found {', '.join(names) or 'none'}; the signature {signature.name} expects"
+        f" {', '.join(sorted(signature.inputs))}, each once",
+    )
+    inputs = {
+        tensor["name"]: _array(tensor, signature.inputs[tensor["name"]].dtype) for tensor in tensors
+    }
+    signature.check_inputs(inputs)
+
+    answer = {
+        "model_name": servable.name,
+        "model_version": str(servable.version),
+        **{key: document[key] for key in ("id",) if key in document},
+    }
+    return signature, inputs, functools.partial(_write, answer, signature, wanted)
+
+
+def _tensors(document: dict, key: str) -> list[dict]:
+    """The tensors in a list of a request."""
+    tensors = document.get(key, [])
+    named = isinstance(tensors, list) and all(
+        isinstance(tensor, dict) and isinstance(tensor.get("name"), str) for tensor in tensors
+    )
+    require(named, f'{key}: expected a list of objects with a "name"')
+    return tensors
+
+
+def _array(tensor: dict, dtype: str) -> np.ndarray:
+    """The array of an input; its data may be nested or flat."""
+    name, shape, datatype = tensor["name"], tensor.get("shape"), tensor.get("datatype")
+    require(
+        datatype == DATATYPES[dtype],
+        f"input {name}: its datatype is {datatype}; expected {DATATYPES[dtype]}",
+    )
+    sized = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+    require(sized, f"input {name}: expected a shape, a list of sizes")
+
+    try:
+        return read_array(tensor.get("data"), dtype).reshape(shape)
+    except (RequestError, ValueError, OverflowError) as error:  # of `reshape` but for the first
+        raise invalid(f"input {name}: {error}") from None
+
+
+def _described(infos: Mapping[str, TensorInfo]) -> list[dict[str, object]]:
+    return [
+        {
+            "name": name,
+            "datatype": DATATYPES[info.dtype],
+            "shape": sizes_of(info.shape or (None,)),
+        }
+        for name, info in sorted(infos.items())
+    ]
+
+
+def _write(answer: dict, signature: Signature, wanted: list[str], outputs: Arrays) -> bytes:
+    """The answer with the outputs that were asked for, their data flat."""
+    tensors = [
+        {
+            "name": name,
+            "datatype": DATATYPES[signature.outputs[name].dtype],
+            "shape": [*outputs[name].shape],
+            "data": outputs[name].ravel().tolist(),
+        }
+        for name in wanted
+    ]
+    decode = functools.partial(str, encoding="utf-8", errors="replace")
+    return json.dumps({**answer, "outputs": tensors}, ensure_ascii=False, default=decode).encode()

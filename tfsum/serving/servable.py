@@ -1,32 +1,203 @@
-"""A version of a model that is loaded: its signatures, and the call of one; without TensorFlow's
-Python where the C library can open the model."""
+"""A version of a model that is loaded: what its signatures take and return, and the call of one;
+without TensorFlow's Python where the C library can open the model."""
 
 import dataclasses
 import json
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from google.protobuf.message import DecodeError
 
-from tfsum.errors import Error, ExportError
-from tfsum.export.golden import check_answers
+from tfsum.errors import Error
 from tfsum.inference.allowed_operations import read_definitions
-from tfsum.inference.c_session import CallError, can_open
+from tfsum.inference.c_session import CallError
 from tfsum.inference.exported_model import open_model
 from tfsum.inference.saved_model import read_description
+from tfsum.inference.texts import as_bytes
 from tfsum.serving.request_error import CODES, RequestError, require
-from tfsum.serving.signature import Signature, TensorInfo
-from tfsum.serving.tensor_proto import from_proto
-from tfsum.tasks import task_of_export
 from tfsum.tasks.bert_sum_ext.answering import Defaults, defaults_of
-from tfsum.tensorflow_messages import Fields, data_type_name, message
+from tfsum.tensorflow_messages import Fields, data_type_name
 
-LENGTH, CHECKSUM = 8, 4  # bytes: of the length of a record, and after it and the record
+Arrays = dict[str, np.ndarray]  # name -> array, the rows first
+
 # What an export does where a request leaves it open is said beside the metadata of a model, in a
 # header of HTTP or in the metadata of gRPC, which TensorFlow Serving does not have.
 HEADER = "tfsum-defaults"
 CODE_OF_NUMBER = {number: code for code, (number, _) in CODES.items()}
+
+FILLS = {"O": b"", "i": -1}  # kind of an array -> what fills up narrower rows; 0 in others
+SAMPLES = {"string": "a text", "bool": True, "float": 0.5, "double": 0.5, "half": 0.5}
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorInfo:
+    """Type and shape of one input or output.
+
+    Attributes:
+        dtype: TensorFlow's name of the type: "string", "float", "int32", ...
+        shape: Sizes of the dimensions, None for one of any size; None for a tensor of any shape.
+
+    Example:
+        >>> TensorInfo("string", (None,)).sample()
+        'a text'
+    """
+
+    dtype: str
+    shape: tuple[int | None, ...] | None
+
+    def accepts(self, shape: tuple[int, ...]) -> bool:
+        """Whether a tensor of this shape fits.
+
+        Args:
+            shape: Sizes of the dimensions of the tensor.
+
+        Example:
+            >>> pairs = TensorInfo("string", (None, 2))
+            >>> pairs.accepts((7, 2)), pairs.accepts((7,))
+            (True, False)
+        """
+        return self.shape is None or (
+            len(shape) == len(self.shape)
+            and all(expected in (None, size) for expected, size in zip(self.shape, shape))
+        )
+
+    @property
+    def batched(self) -> bool:
+        """Whether the first dimension is of any size: that of the batch."""
+        return self.shape is None or self.shape[:1] == (None,)
+
+    def sample(self) -> object:
+        """One row that the signature accepts."""
+        value: object = SAMPLES.get(self.dtype, 1)
+        for size in reversed((self.shape or (None,))[1:]):
+            value = [value] * (size or 1)
+        return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Signature:
+    """One signature of a model.
+
+    Attributes:
+        name: Name, such as "serving_default".
+        inputs: Name -> type and shape of each input.
+        outputs: Name -> type and shape of each output.
+
+    Example:
+        >>> text = TensorInfo("string", (None,))
+        >>> Signature("serving_default", {"text": text}, {"summary": text}).sample_body()
+        '{"instances": ["a text"]}'
+    """
+
+    name: str
+    inputs: Mapping[str, TensorInfo]
+    outputs: Mapping[str, TensorInfo]
+
+    @property
+    def batched(self) -> bool:
+        """Whether the first dimension of each input and output is that of the batch."""
+        return bool(self.inputs) and all(
+            info.batched for info in (*self.inputs.values(), *self.outputs.values())
+        )
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether the rows of several requests can be computed together and taken apart again.
+
+        An output with a second dimension of any size is as wide as the widest row of the batch.
+        """
+        return self.batched and all(
+            info.shape is not None and None not in info.shape[1:] for info in self.outputs.values()
+        )
+
+    def check_inputs(self, inputs: Arrays) -> None:
+        """Checks that arrays have the shapes of the inputs, and the same number of rows.
+
+        Args:
+            inputs: Name -> array.
+
+        Raises:
+            RequestError: The shape or the number of rows of an array is wrong.
+
+        Example:
+            >>> signature = Signature("s", {"text": TensorInfo("string", (None,))}, {})
+            >>> signature.check_inputs({"text": np.array(b"x", object)})
+            Traceback (most recent call last):
+            tfsum.serving.request_error.RequestError: input text has the shape [], expected [-1]
+        """
+        sizes = {}
+        for name, array in sorted(inputs.items()):
+            info = self.inputs[name]
+            require(
+                info.accepts(array.shape),
+                f"input {name} has the shape {written(array.shape)}, expected"
+                f" {written(info.shape or ())}",
+            )
+            if info.batched and array.ndim:
+                sizes[name] = len(array)
+
+        counts = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+        require(
+            len(set(sizes.values())) < 2,
+            f"inputs differ in their number of rows: {counts}; expected a value of each for every"
+            " row",
+        )
+
+    def wanted_outputs(self, names: Sequence[str]) -> list[str]:
+        """The outputs of an answer: those that a request names, or all.
+
+        Args:
+            names: Names of outputs; all where there are none.
+
+        Raises:
+            RequestError: There is no such output, or a name stands there twice.
+
+        Example:
+            >>> Signature("s", {}, {"summary": TensorInfo("string", (None,))}).wanted_outputs([])
+            ['summary']
+        """
+        for name in names:
+            require(
+                name in self.outputs,
+                f"output tensor alias not found in signature: {name} Outputs expected to be in the"
+                f" set {{{','.join(sorted(self.outputs))}}}.",
+            )
+            require(names.count(name) == 1, f"duplicate output tensor alias: {name}")
+        return [*names] or sorted(self.outputs)
+
+    def sample_body(self) -> str:
+        """The body of a correct request in JSON, for error messages."""
+        rows = {name: info.sample() for name, info in sorted(self.inputs.items())}
+        name = {} if self.name == "serving_default" else {"signature_name": self.name}
+        instances = [*rows.values()] if len(rows) == 1 else [rows]
+        return json.dumps({**name, "instances": instances})
+
+
+def written(shape: Sequence[int | None]) -> str:
+    """A shape as TensorFlow Serving writes it, -1 for a dimension of any size.
+
+    Args:
+        shape: Sizes of the dimensions, None for one of any size.
+
+    Example:
+        >>> written((None, 2))
+        '[-1,2]'
+    """
+    return str(sizes_of(shape)).replace(" ", "")
+
+
+def sizes_of(shape: Sequence[int | None]) -> list[int]:
+    """The sizes of the dimensions of a shape, -1 for one of any size.
+
+    Args:
+        shape: Sizes of the dimensions, None for one of any size.
+
+    Example:
+        >>> sizes_of((None, 2))
+        [-1, 2]
+    """
+    return [-1 if size is None else size for size in shape]
 
 
 class Servable:
@@ -39,6 +210,7 @@ class Servable:
 
     Attributes:
         name, version, path: The arguments.
+        model: The model as it was opened.
         description: Content of assets.extra/tfsum.json; empty where another program wrote the
             SavedModel.
         signatures: Name -> `Signature` of those that a request can name.
@@ -61,7 +233,7 @@ class Servable:
         self.description: dict = read_description(path) if from_tfsum else {}
 
         self.definitions = read_definitions(path)
-        self._model = open_model(path, self.description)
+        self.model = open_model(path, self.description)
         self.signatures = {
             key: Signature(
                 key,
@@ -69,10 +241,16 @@ class Servable:
                 {name: _info(tensor) for name, tensor in definition.outputs.items()},
             )
             for key, definition in self.definitions.items()
-            if key in self._model.signatures
+            if key in self.model.signatures
             and definition.inputs
             and definition.method_name in ("", "tensorflow/serving/predict")
         }
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether tfsum exported the model, and its default signature takes texts."""
+        signature = self.signatures.get("serving_default")
+        return bool(self.description) and signature is not None and "text" in signature.inputs
 
     def signature(self, name: str) -> Signature:
         """The signature with a name.
@@ -91,7 +269,7 @@ class Servable:
         )
         return self.signatures[name]
 
-    def run(self, signature: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def run(self, signature: str, inputs: Arrays) -> Arrays:
         """Calls a signature, from any thread.
 
         Args:
@@ -105,92 +283,10 @@ class Servable:
             RequestError: The graph rejects the inputs, or fails.
         """
         try:
-            return self._model.call(signature, inputs)
+            return self.model.call(signature, inputs)
         except CallError as error:
             code = CODE_OF_NUMBER.get(error.number, "UNKNOWN")
             raise RequestError(code, error.reason) from None
-
-    def verify(self) -> None:
-        """Compares the answers with those of the day of export, if tfsum exported the model.
-
-        Wrong weights show in them; `tfsum verify` also reads the list of the weights.
-
-        Raises:
-            ExportError: An answer differs.
-        """
-        task = task_of_export(self.description)
-        if task is None or task.golden is None:
-            return
-
-        try:
-            check_answers(self.path, self.description, task.golden(), self._model)
-        except (ValueError, LookupError, CallError) as error:
-            raise ExportError(f"{self.path}: cannot be verified ({error})") from error
-
-    def compute_in(self, compute: str) -> None:
-        """Computes in another type from now on, where the model can: it has core operations.
-
-        Args:
-            compute: "float32" or "bfloat16".
-
-        Raises:
-            ExportError: The model cannot be loaded.
-        """
-        if compute != "float32" and can_open(self.description):
-            del self._model  # frees its weights
-            self._model = open_model(self.path, self.description, compute)
-
-    def warm_up(self) -> None:
-        """Runs the requests of assets.extra/tf_serving_warmup_requests.
-
-        Raises:
-            ExportError: The file cannot be read, or a request fails.
-        """
-        file = self.path / "assets.extra" / "tf_serving_warmup_requests"
-        if not file.is_file():
-            return
-
-        count = 0
-        try:
-            for record in read_records(file):
-                request = message("PredictionLog").FromString(record).predict_log.request
-                inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
-                self.run(request.model_spec.signature_name or "serving_default", inputs)
-                count += 1
-        except (OSError, ValueError, LookupError, DecodeError, Error) as error:
-            raise ExportError(
-                f"{file}: request {count} fails ({error}); export the model again"
-            ) from error
-
-
-def read_records(file: pathlib.Path) -> Iterator[bytes]:
-    """Reads the records of a small TFRecord file, without a look at their checksums.
-
-    Args:
-        file: Path of the file.
-
-    Yields:
-        Bytes of a record.
-
-    Raises:
-        ValueError: The file ends within a record.
-
-    Source: tensorflow/core/lib/io/record_writer.h.
-
-    Example:
-        >>> from tfsum.inference.saved_model import shipped_model
-        >>> file = shipped_model() / "assets.extra" / "tf_serving_warmup_requests"
-        >>> len([*read_records(file)])
-        10
-    """
-    content, end = file.read_bytes(), 0
-    while end < len(content):
-        begin = end + LENGTH + CHECKSUM
-        size = int.from_bytes(content[end : end + LENGTH], "little")
-        end = begin + size + CHECKSUM
-        if end > len(content):
-            raise ValueError("truncated record")
-        yield content[begin : begin + size]
 
 
 def headers_of(servable: Servable) -> dict[str, str]:
@@ -223,4 +319,37 @@ def _info(tensor: Fields) -> TensorInfo:
     sizes = tuple(None if dim.size < 0 else dim.size for dim in tensor.tensor_shape.dim)
     return TensorInfo(
         data_type_name(tensor.dtype), None if tensor.tensor_shape.unknown_rank else sizes
+    )
+
+
+def as_array(name: str, values: Any) -> np.ndarray:
+    """Converts the values of an input to an array; texts become bytes."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise Error(
+            f"the rows of input {name} differ in their lengths; expected rows of one length: pad"
+            " the shorter ones, or send them in requests of their own"
+        ) from None
+    if array.dtype.kind not in "USO":
+        return array
+
+    texts = np.array(values, object)  # as they are: numpy converts numbers beside texts
+    for index, text in enumerate(texts.flat):
+        if not isinstance(text, str | bytes):
+            raise Error(
+                f"row {index} of input {name} is {type(text).__name__}; expected a text, as the"
+                " other rows"
+            )
+        texts.flat[index] = text if isinstance(text, bytes) else as_bytes(text)
+    return texts
+
+
+def join_rows(arrays: list[np.ndarray]) -> np.ndarray:
+    """Joins the rows of several answers; narrower ones are filled up as exports do."""
+    width = np.max([array.shape[1:] for array in arrays], axis=0)
+    fill: Any = FILLS.get(arrays[0].dtype.kind, 0)
+    missing = [[(0, 0), *((0, size) for size in width - array.shape[1:])] for array in arrays]
+    return np.concatenate(
+        [np.pad(array, sizes, constant_values=fill) for array, sizes in zip(arrays, missing)]
     )

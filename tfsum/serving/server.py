@@ -19,12 +19,11 @@ from tfsum.inference.exported_model import computed_in
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.private_names import check_private_names
 from tfsum.serving.application import Application
-from tfsum.serving.batching import lower_priority
 from tfsum.serving.grpc_services import GrpcServices
 from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.predictor import LOG, Predictor
-from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
+from tfsum.serving.version_folders import load_servable
 
 MAX_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
 POLL_SECONDS = 0.1  # between two looks of uvicorn at whether it is to stop
@@ -32,32 +31,6 @@ HEAD_SECONDS = 30.0  # in which the head of a request must arrive
 # A client reads at least so much of an answer in that time.
 READ_SECONDS, READ_BYTES = 30.0, 1 << 16
 DRAIN_SECONDS = 0.5  # after SIGTERM, until others see that the server is not ready
-
-
-def load_servable(
-    name: str, version: int, path: pathlib.Path, compute: str = "float32"
-) -> Servable:
-    """Loads a version, verifies its answers in float32, and warms it up.
-
-    Args:
-        name: Name of the model.
-        version: Number of the version.
-        path: Folder `.../NAME/VERSION`.
-        compute: "float32" or "bfloat16".
-
-    Raises:
-        ExportError: One of these fails.
-
-    Example:
-        >>> from tfsum.inference.saved_model import shipped_model
-        >>> load_servable("fr", 1, shipped_model("transformer_tatoeba_en_fr")).version
-        1
-    """
-    servable = Servable(name, version, path)
-    servable.verify()
-    servable.compute_in(compute)
-    servable.warm_up()
-    return servable
 
 
 class Server:
@@ -122,7 +95,9 @@ class Server:
     async def _serve(self) -> bool:
         self._http = _HttpServer(self.application, await self._listen_grpc(), self.settings)
         # A daemon thread does not keep the process from ending while a model is loaded.
-        scans = threading.Thread(target=self._scan, name="tfsum scan", daemon=True)
+        scans = threading.Thread(
+            target=self.versions.watch, args=(self._log_models,), name="tfsum scan", daemon=True
+        )
         asyncio.get_running_loop().call_soon(scans.start)  # when uvicorn has its signal handlers
         try:
             await self._http.serve([self._socket])
@@ -131,10 +106,6 @@ class Server:
             self.predictor.batcher.close()
 
         return self._http.answered
-
-    def _scan(self) -> None:
-        lower_priority()  # TensorFlow starts its threads when the first model is loaded
-        self.versions.watch(self._log_models)
 
     async def _listen_grpc(self) -> grpc.aio.Server:
         """Starts the gRPC server, which listens on no port where none is set."""
@@ -189,7 +160,6 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Called with a new connection."""
         super().connection_made(transport)
-        check_private_names("uvicorn", self, "cycle", "loop", "flow", "timeout_keep_alive_task")
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
@@ -273,6 +243,8 @@ class _HttpServer(uvicorn.Server):
                 limit_concurrency=settings.max_connections + 1,
             )
         )
+        unused = HttpConnection(self.config, self.server_state, {})
+        check_private_names("uvicorn", unused, "cycle", "loop", "flow", "timeout_keep_alive_task")
         self._application, self._grpc_server = application, grpc_server
         self._grace = settings.grace
         self._loop = asyncio.get_running_loop()

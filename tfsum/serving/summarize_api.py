@@ -17,10 +17,9 @@ from tfsum.generation.generator import generated_of
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inference.texts import as_bytes, filled
 from tfsum.request import SummaryRequest, Value
-from tfsum.serving.json_body import read_object
+from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, offload
-from tfsum.serving.request_error import invalid, require
-from tfsum.serving.rest import JsonResponse, received, unless_gone
+from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Servable
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
 
@@ -36,11 +35,6 @@ class SummarizeBody(SummaryRequest):
         if self.together == isinstance(self.text, str):
             raise ValueError("text: expected one text, or a list of texts and together=true")
         return self
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts."""
-        return [self.text] if isinstance(self.text, str) else self.text
 
 
 class SummarizeApi:
@@ -79,7 +73,7 @@ class SummarizeApi:
                         "signatures": sorted(servable.signatures),
                     }
                     for *_, servable in self._predictor.versions.available().values()
-                    if _takes_texts(servable)
+                    if servable.takes_texts
                 ]
             }
         )
@@ -88,38 +82,37 @@ class SummarizeApi:
         """The summary of a text, and its keywords if a number of them is asked for."""
         async with received(request, self._predictor) as content:
             fields = await offload(len(content), read_object, content)
-            try:
-                body = SummarizeBody(**fields)
-            except Error as error:
-                raise invalid(str(error)) from None
-
-            request.path_params["name"] = body.model  # for the metrics and the log
-            with self._predictor.versions.use(body.model) as servable:
+            model = str(fields.get("model", DEFAULT_MODEL))
+            request.path_params["name"] = model  # for the metrics and the log
+            with self._predictor.versions.use(model) as servable:
                 require(
-                    _takes_texts(servable),
-                    f"{body.model}: takes no text; ask it at /v1/models/{body.model}:predict",
+                    servable.takes_texts,
+                    f"{model}: takes no text; ask it at /v1/models/{model}:predict",
                 )
-                if "extract" in servable.signatures:
-                    answer = await self._extract(request, servable, body)
-                else:
-                    answer = await self._write(request, servable, body)
-                return JsonResponse({"model": body.model, "version": servable.version, **answer})
+                try:
+                    body = SummarizeBody(**fields)
+                    if "extract" in servable.signatures:
+                        answer = await self._extract(request, servable, body)
+                    else:
+                        answer = await self._write(request, servable, body)
+                except RequestError:
+                    raise
+                except Error as error:
+                    raise invalid(str(error)) from None
+                return JsonResponse({"model": model, "version": servable.version, **answer})
 
     async def _extract(
         self, request: Request, servable: Servable, body: SummarizeBody
     ) -> Mapping[str, object]:
         """The answer of an extractive model."""
-        try:
-            question = await asyncio.to_thread(
-                Question,
-                body.texts,
-                body,
-                defaults_of(servable.description),
-                servable.signatures["extract"].inputs,
-            )
-        except Error as error:
-            raise invalid(str(error)) from None
-
+        texts = body.text if isinstance(body.text, list) else [body.text]
+        question = await asyncio.to_thread(
+            Question,
+            texts,
+            body,
+            defaults_of(servable.description),
+            servable.signatures["extract"].inputs,
+        )
         rows = {
             name: await self._rows(request, servable, name, question.encoded, inputs)
             for name, inputs in question.calls.items()
@@ -142,7 +135,7 @@ class SummarizeApi:
             f"{', '.join(given)}: {name} is not extractive, or an older tfsum exported it; leave it"
             " out",
         )
-        (text,) = body.texts
+        text = str(body.text)  # they are not together
         (row,) = await self._rows(request, servable, "serving_default", [as_bytes(text)], {})
         return vars(generated_of(text, row))
 
@@ -161,9 +154,3 @@ class SummarizeApi:
             request, self._predictor.predict(servable, servable.signatures[signature], inputs)
         )
         return [{name: array[i] for name, array in outputs.items()} for i in range(len(texts))]
-
-
-def _takes_texts(servable: Servable) -> bool:
-    """Whether tfsum exported the model, and its default signature takes texts."""
-    signature = servable.signatures.get("serving_default")
-    return bool(servable.description) and signature is not None and "text" in signature.inputs

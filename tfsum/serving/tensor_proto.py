@@ -5,9 +5,24 @@ import math
 import numpy as np
 
 from tfsum.serving.request_error import invalid, require
-from tfsum.serving.signature import NUMPY
 from tfsum.tensorflow_messages import DATA_TYPES, Fields, data_type_name, message
 
+# TensorFlow's name of a type -> numpy's; a string is an object array of bytes.
+NUMPY = {
+    "string": "object",
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bool": "bool",
+    "int8": "int8",
+    "int16": "int16",
+    "int32": "int32",
+    "int64": "int64",
+    "uint8": "uint8",
+    "uint16": "uint16",
+    "uint32": "uint32",
+    "uint64": "uint64",
+}
 # TensorFlow's name of a type -> the field with its values.
 VALUE_FIELDS = {
     "float": "float_val",

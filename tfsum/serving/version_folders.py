@@ -1,13 +1,23 @@
-"""Folders NAME/VERSION of exported models: which exist, which are complete, and which a policy
-serves."""
+"""Folders NAME/VERSION of exported models: which exist, which are complete, which a policy serves,
+and how one is loaded: its answers are verified, and it is warmed up."""
 
 import pathlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from tfsum.errors import Error
+from google.protobuf.message import DecodeError
+
+from tfsum.errors import Error, ExportError
+from tfsum.export.golden import check_answers
+from tfsum.inference.c_session import CallError, can_open
+from tfsum.inference.exported_model import open_model
 from tfsum.inference.saved_model import numbered
+from tfsum.serving.servable import Servable
+from tfsum.serving.tensor_proto import from_proto
+from tfsum.tasks import task_of_export
+from tfsum.tensorflow_messages import message
 
+LENGTH, CHECKSUM = 8, 4  # bytes: of the length of a record, and after it and the record
 SHARD = re.compile(r"variables/variables\.data-\d{5}-of-(\d{5})", re.ASCII)
 
 # (path, bytes, nanoseconds of the last change) of each file of a folder
@@ -113,3 +123,95 @@ def _has_all_shards(names: Iterable[str]) -> bool:
     """Whether all files of the weights exist: they end in -00000-of-00002, -00001-of-00002."""
     counts = [match[1] for match in map(SHARD.fullmatch, names) if match]
     return bool(counts) and len(counts) == int(counts[0])
+
+
+def load_servable(
+    name: str, version: int, path: pathlib.Path, compute: str = "float32"
+) -> Servable:
+    """Loads a version, verifies its answers in float32, and warms it up.
+
+    Args:
+        name: Name of the model.
+        version: Number of the version.
+        path: Folder `.../NAME/VERSION`.
+        compute: "float32" or "bfloat16"; a model without core operations computes in float32.
+
+    Raises:
+        ExportError: One of these fails.
+
+    Example:
+        >>> from tfsum.inference.saved_model import shipped_model
+        >>> load_servable("fr", 1, shipped_model("transformer_tatoeba_en_fr")).version
+        1
+    """
+    servable = Servable(name, version, path)
+    _verify(servable)
+    if compute != "float32" and can_open(servable.description):
+        del servable.model  # frees its weights
+        servable.model = open_model(path, servable.description, compute)
+    _warm_up(servable)
+    return servable
+
+
+def _verify(servable: Servable) -> None:
+    """Compares the answers with those of the day of export, if tfsum exported the model.
+
+    Wrong weights show in them; `tfsum verify` also reads the list of the weights.
+    """
+    task = task_of_export(servable.description)
+    if task is None or task.golden is None:
+        return
+
+    try:
+        check_answers(servable.path, servable.description, task.golden(), servable.model)
+    except (ValueError, LookupError, CallError) as error:
+        raise ExportError(f"{servable.path}: cannot be verified ({error})") from error
+
+
+def _warm_up(servable: Servable) -> None:
+    """Runs the requests of assets.extra/tf_serving_warmup_requests."""
+    file = servable.path / "assets.extra" / "tf_serving_warmup_requests"
+    if not file.is_file():
+        return
+
+    count = 0
+    try:
+        for record in read_records(file):
+            request = message("PredictionLog").FromString(record).predict_log.request
+            inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
+            servable.run(request.model_spec.signature_name or "serving_default", inputs)
+            count += 1
+    except (OSError, ValueError, LookupError, DecodeError, Error) as error:
+        raise ExportError(
+            f"{file}: request {count} fails ({error}); export the model again"
+        ) from error
+
+
+def read_records(file: pathlib.Path) -> Iterator[bytes]:
+    """Reads the records of a small TFRecord file, without a look at their checksums.
+
+    Args:
+        file: Path of the file.
+
+    Yields:
+        Bytes of a record.
+
+    Raises:
+        ValueError: The file ends within a record.
+
+    Source: tensorflow/core/lib/io/record_writer.h.
+
+    Example:
+        >>> from tfsum.inference.saved_model import shipped_model
+        >>> file = shipped_model() / "assets.extra" / "tf_serving_warmup_requests"
+        >>> len([*read_records(file)])
+        10
+    """
+    content, end = file.read_bytes(), 0
+    while end < len(content):
+        begin = end + LENGTH + CHECKSUM
+        size = int.from_bytes(content[end : end + LENGTH], "little")
+        end = begin + size + CHECKSUM
+        if end > len(content):
+            raise ValueError("truncated record")
+        yield content[begin : begin + size]

@@ -1,4 +1,4 @@
-"""`tfsum.serving.servable`: what a server loads."""
+"""What a server loads: without TensorFlow's Python, and from a small TFRecord file."""
 
 import subprocess
 import sys
@@ -12,13 +12,13 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.inference.allowed_operations import read_definitions
 from tfsum.inference.saved_model import shipped_model
-from tfsum.serving.servable import read_records
+from tfsum.serving.version_folders import read_records
 
 
 def test_a_server_loads_an_export_without_tensorflow_s_python():
     code = (
         "import sys; from tfsum.inference.saved_model import shipped_model;"
-        "from tfsum.serving.server import load_servable;"
+        "from tfsum.serving.version_folders import load_servable;"
         "load_servable('news', 2, shipped_model());"
         "print({'tensorflow', 'keras', 'tensorflow_text'} & sys.modules.keys())"
     )
