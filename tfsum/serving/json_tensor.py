@@ -4,11 +4,10 @@ Source: tensorflow/serving, util/json_tensor.cc, whose messages and forms of num
 """
 
 import base64
-import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
@@ -106,7 +105,7 @@ def read_inputs(document: dict, signature: Signature) -> Arrays:
 
 
 def read_array(value: object, dtype: str) -> np.ndarray:
-    """Converts nested lists to an array; the first element of each level gives the shape.
+    """Converts nested lists to an array.
 
     Args:
         value: JSON value.
@@ -119,35 +118,16 @@ def read_array(value: object, dtype: str) -> np.ndarray:
         >>> read_array([[1, 2], [3, 4]], "float").tolist()
         [[1.0, 2.0], [3.0, 4.0]]
     """
-    shape, first = [], value
-    while isinstance(first, list):
-        shape.append(len(first))
-        first = next(iter(first), None)
-    require(len(shape) <= MAX_RANK, f"an array of {len(shape)} dimensions; at most {MAX_RANK}")
-
-    elements: list[Any] = [value]
-    for level, size in enumerate(shape):
-        for item in elements:
-            require_value(
-                isinstance(item, list),
-                item,
-                f"found at incorrect level: {level + 1} in the JSON DOM. Expected at level:"
-                f" {len(shape)}",
-            )
-            require(
-                len(item) == size,
-                f"Encountered list at unexpected size: {len(item)} at level: {level} expected"
-                f" size: {size}; Expecting tensor size: {size} but got: {len(item)}",
-            )
-        elements = [*itertools.chain.from_iterable(elements)]
-    require(
-        not any(isinstance(item, list) for item in elements),
-        f"Encountered list at unexpected level: {len(shape)} expected < {len(shape)}",
+    values = np.array(value, object)  # of uneven or very deep lists, an array of lists
+    even = values.ndim <= MAX_RANK and not any(isinstance(item, list) for item in values.flat)
+    require_value(
+        even,
+        value,
+        f"is no array; expected lists of one length at each level, and at most {MAX_RANK} levels",
     )
-
-    array = np.empty(len(elements), NUMPY.get(dtype, "object"))
-    array[:] = [_element(item, dtype) for item in elements]
-    return array.reshape(shape)
+    array = np.empty(values.size, NUMPY.get(dtype, "object"))
+    array[:] = [_element(item, dtype) for item in values.flat]
+    return array.reshape(values.shape)
 
 
 def write_outputs(outputs: Mapping[str, np.ndarray], rows: bool) -> bytes:
