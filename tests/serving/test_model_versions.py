@@ -77,8 +77,8 @@ def test_policies(policy, expected):
 
 @pytest.mark.parametrize("policy", ["newest", "latest:0", "latest:x", "specific:a", "all:1", ""])
 def test_a_policy_that_there_is_not(policy):
-    with pytest.raises(Error, match="expected latest:N, all, or specific:N,M"):
-        select_versions([], policy)
+    with pytest.raises(Error, match="expected versions to serve: latest:N, all, or specific:N,M"):
+        ServerSettings(version_policy=policy)
 
 
 def test_names_of_versions(tmp_path):  # 27, 95, 96

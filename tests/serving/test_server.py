@@ -307,7 +307,7 @@ def test_wrong_calls(capsys, tmp_path, models):
     assert "cannot be listened on" in capsys.readouterr().err
     for words, said, status in (
         (["nowhere"], "no such folder", 1),
-        (["--version-policy", "newest"], "expected latest:N", 1),
+        (["--version-policy", "newest"], "expected versions to serve: latest:N", 2),
         (["--label", "a=1"], "expected NAME/LABEL=VERSION", 2),
         (["--timeout", "0"], "timeout=0: expected a number above 0", 2),
         (["--token-file", str(tmp_path / "none")], "cannot be read", 1),

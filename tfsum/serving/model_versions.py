@@ -77,7 +77,7 @@ class ModelVersions:
         starting: Whether the first scan is not finished, so that a missing model may still come.
 
     Raises:
-        Error: There is no such folder, or the policy is unknown.
+        Error: There is no such folder.
 
     Example:
         >>> from tfsum.inference.saved_model import shipped_folder
@@ -100,8 +100,7 @@ class ModelVersions:
         self.models: dict[str, dict[int, Version]] = collections.defaultdict(dict)
         self.starting = True
 
-        select_versions([], settings.version_policy)
-        find_models(folder)
+        find_models(folder)  # says what is wrong with it
 
     def watch(self, started: Callable[[], None]) -> None:
         """Scans the folder again and again, until `stop` is called.

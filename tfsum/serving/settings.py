@@ -16,6 +16,7 @@ BYTES = Option(metavar="BYTES", group=LIMITS.group)
 Port = Annotated[int, Field(ge=0, le=65535)]
 Size = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
+Policy = Annotated[str, Field(pattern="^(all|latest(:[1-9][0-9]*)?|specific:[0-9,]*)$")]
 SecondsOrNone = Annotated[float, Field(ge=0)]
 
 
@@ -122,7 +123,7 @@ class ServerSettings(Checked):
         BeforeValidator(labels_of),
         Option("--label", metavar="NAME/LABEL=VERSION", group=VERSIONS.group),
     ] = Field({}, description="A label of a version; can be repeated.")
-    version_policy: Annotated[str, Option(metavar="POLICY", group=VERSIONS.group)] = Field(
+    version_policy: Annotated[Policy, Option(metavar="POLICY", group=VERSIONS.group)] = Field(
         "latest:1", description="Versions to serve: latest:N, all, or specific:N,M."
     )
     poll_seconds: Annotated[Seconds, Option(metavar="SECONDS", group=VERSIONS.group)] = Field(
