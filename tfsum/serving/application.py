@@ -196,9 +196,9 @@ class Application:
                 )
                 inputs = {"text": np.array([as_bytes(text)], object)}
                 answer = self._predictor.predict(servable, servable.signatures["attend"], inputs)
-                row = {key: array[0] for key, array in (await unless_gone(request, answer)).items()}
+                outputs = await unless_gone(request, answer)
                 # The vocabularies are read from files.
-                return JsonResponse(await asyncio.to_thread(_in_words, servable.path, row))
+                return JsonResponse(await asyncio.to_thread(_in_words, servable.path, outputs))
 
     async def _text(self, request: Request) -> Response:
         """The text of a file that is the body of the request; its name is the parameter `name`."""
@@ -218,8 +218,7 @@ class Application:
         return PlainTextResponse("models are not loaded yet, or the server stops\n", 503)
 
     async def _prometheus(self, request: Request) -> Response:
-        text = self._predictor.metrics.text(self._predictor.batcher.waiting)
-        return Response(text, media_type=CONTENT_TYPE_LATEST)
+        return Response(self._predictor.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     async def _openapi(self, request: Request) -> Response:
         needs_token = self._predictor.settings.token is not None
@@ -243,11 +242,11 @@ def _no_route(request: Request, error: HTTPException) -> Response:
     return JsonResponse({"error": message}, error.status_code, error.headers)
 
 
-def _in_words(path: pathlib.Path, row: Arrays) -> dict[str, object]:
+def _in_words(path: pathlib.Path, outputs: Arrays) -> dict[str, object]:
     """The outputs of `attend` for one text, with word pieces in place of ids."""
+    row = {name: array[0] for name, array in outputs.items()}
     source_pieces, target_pieces = read_vocabularies(path)
-    source_ids = row["source_ids"][: np.count_nonzero(row["source_ids"])]
-    ids = row["ids"][: np.count_nonzero(row["ids"])]
+    source_ids, ids = (row[name][: np.count_nonzero(row[name])] for name in ("source_ids", "ids"))
     attention = row["attention"][: len(ids), : len(source_ids)]
     shares = row["alternative_probability"].astype(float).round(4).tolist()
     return {

@@ -200,11 +200,12 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             self._signatures = await self.signatures()
         inputs, _ = self._signatures.get("extract", (None, None))
         question = Question(texts, request, self._transport.defaults, inputs)
-        outputs = {
-            signature: await self._rows(signature, question.encoded, **inputs)
-            for signature, inputs in question.calls.items()
-        }
-        return question.answers(outputs)
+        return question.answers(
+            {
+                signature: await self._rows(signature, question.encoded, **inputs)
+                for signature, inputs in question.calls.items()
+            }
+        )
 
     async def together(
         self,
@@ -228,8 +229,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             RequestError: The server refused a request, or was not reached.
         """
         options["together"] = True
-        request = SummaryRequest(sentences=sentences, **options)
-        return (await self.answer(texts, request))[0]
+        return (await self.answer(texts, SummaryRequest(sentences=sentences, **options)))[0]
 
     async def score(self, texts: Sequence[str]) -> list[SummaryAnswer]:
         """Scores every sentence of texts with an extractive model.
@@ -261,8 +261,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         """
         texts = check_texts(texts)
         SummaryRequest(keywords=number)
-        rows = await self._rows("keywords", texts, max_keywords=number)
-        return [keywords_of(text, row) for text, row in zip(texts, rows)]
+        return [*map(keywords_of, texts, await self._rows("keywords", texts, max_keywords=number))]
 
     @overload
     async def generate(self, texts: str) -> Generated: ...  # type: ignore[overload-overlap]
@@ -289,7 +288,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         texts = check_texts(texts)
         rows = await self._rows("serving_default", texts)
         _check_kind("generate", rows, ("summary", "log_probability", "ended"))
-        return [generated_of(text, row) for text, row in zip(texts, rows)]
+        return [*map(generated_of, texts, rows)]
 
     @overload
     async def classify(  # type: ignore[overload-overlap]
@@ -333,8 +332,8 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
 
         rows = await self._rows("serving_default", texts, **options)
         _check_kind("classify", rows, ("label", "labels", "probability"))
-        not_blank = [any(map(str.strip, row)) for row in zip(texts, pairs or texts)]
-        return [classified_of(row, any_word) for row, any_word in zip(rows, not_blank)]
+        not_blank = (any(map(str.strip, row)) for row in zip(texts, pairs or texts))
+        return [*map(classified_of, rows, not_blank)]
 
     async def _rows(
         self, signature: str, texts: Sequence[str | bytes], **options: Any

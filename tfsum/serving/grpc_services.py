@@ -119,25 +119,21 @@ class GrpcServices:
             response = message("GetModelMetadataResponse")(
                 model_spec={"name": servable.name, "version": {"value": servable.version}}
             )
-            packed = message("SignatureDefMap")(signature_def=servable.definitions)
-            response.metadata[SIGNATURE_DEF].Pack(packed)
+            response.metadata[SIGNATURE_DEF].Pack(
+                message("SignatureDefMap")(signature_def=servable.definitions)
+            )
             return response
 
     async def _status(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:
-        states = self._predictor.versions.status(*_model_version(request))
-        return message("GetModelStatusResponse")(
-            model_version_status=[
-                {
-                    "version": number,
-                    "state": STATES[version.state],
-                    "status": {
-                        "error_code": CODES[version.code][0],
-                        "error_message": version.message,
-                    },
-                }
-                for number, version in states.items()
-            ]
-        )
+        states = [
+            {
+                "version": number,
+                "state": STATES[version.state],
+                "status": {"error_code": CODES[version.code][0], "error_message": version.message},
+            }
+            for number, version in self._predictor.versions.status(*_model_version(request)).items()
+        ]
+        return message("GetModelStatusResponse")(model_version_status=states)
 
 
 def _decode(method: str, content: bytes) -> Fields:

@@ -70,12 +70,10 @@ class GrpcTransport:
             "GetModelMetadata", model_spec=self.spec, metadata_field=["signature_def"]
         )
         self.defaults = read_defaults(headers)
-        packed = response.metadata["signature_def"].value
+        found = message("SignatureDefMap").FromString(response.metadata["signature_def"].value)
         return {
             name: (sorted(signature.inputs), sorted(signature.outputs))
-            for name, signature in message("SignatureDefMap")
-            .FromString(packed)
-            .signature_def.items()
+            for name, signature in found.signature_def.items()
         }
 
     async def close(self) -> None:

@@ -160,7 +160,7 @@ def write_outputs(outputs: Mapping[str, np.ndarray], rows: bool) -> bytes:
             f' {len(first)}; ask in column form, with "inputs" in place of "instances"',
         )
 
-    columns = [[_write(name, row) for row in outputs[name]] for name in names]
+    columns = ([_write(name, row) for row in outputs[name]] for name in names)
     lines = ",\n    ".join(_object(names, row) for row in zip(*columns))
     return f'{{"predictions": [\n    {lines}\n]}}'.encode()
 

@@ -47,13 +47,14 @@ class Metrics:
     Attributes:
         requests: Number of the requests by model, method and status.
         seconds: Time until their answers, by model and method.
+        queue: Number of the requests that wait.
 
     Example:
         >>> from tfsum.serving import Server, ServerSettings
         >>> metrics = Metrics(Server(settings=ServerSettings(port=0)).versions)
         >>> metrics.requests.labels("news", "predict", "200").inc()
         >>> line = 'tfsum_requests_total{code="200",method="predict",model="news"} 1.0'
-        >>> line in metrics.text(waiting=0).decode()
+        >>> line in metrics.text().decode()
         True
     """
 
@@ -76,7 +77,7 @@ class Metrics:
             for unit, text, buckets in OF_BATCH
         ]
 
-        self._queue = Gauge(
+        self.queue = Gauge(
             "tfsum_queue_requests", "Requests that wait for a batch", registry=registry
         )
         self._states = Gauge(
@@ -97,13 +98,8 @@ class Metrics:
         for histogram, value in zip(self._batches, (rows, characters, seconds)):
             histogram.observe(value)
 
-    def text(self, waiting: int) -> bytes:
-        """All metrics in Prometheus's text format.
-
-        Args:
-            waiting: Number of the requests that wait for a batch.
-        """
-        self._queue.set(waiting)
+    def text(self) -> bytes:
+        """All metrics in Prometheus's text format."""
         for model in [*self._versions.models]:
             for number, version in self._versions.states(model).items():
                 for state in STATES:
@@ -134,6 +130,7 @@ class Predictor:
         self.versions, self.settings = versions, settings
         self.metrics = Metrics(versions)
         self.batcher = Batcher(settings, self.metrics.observe_batch)
+        self.metrics.queue.set_function(lambda: self.batcher.waiting)
         self.bodies = 0
 
     def check_token(self, authorization: str) -> None:

@@ -140,8 +140,7 @@ async def predicted(
 
             outputs = await unless_gone(request, predictor.predict(servable, signature, inputs))
             size = sum(array.nbytes for array in outputs.values())
-            content = await offload(size, write, outputs)
-            return Response(content, media_type=JsonResponse.media_type)
+            return Response(await offload(size, write, outputs), media_type="application/json")
 
 
 class RestApi:

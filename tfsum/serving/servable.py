@@ -229,9 +229,9 @@ class Servable:
 
     def __init__(self, name: str, version: int, path: pathlib.Path) -> None:
         self.name, self.version, self.path = name, version, path
-        from_tfsum = (path / "assets.extra" / "tfsum.json").is_file()
-        self.description: dict = read_description(path) if from_tfsum else {}
-
+        self.description: dict = {}
+        if (path / "assets.extra" / "tfsum.json").is_file():
+            self.description = read_description(path)
         self.definitions = read_definitions(path)
         self.model = open_model(path, self.description)
         self.signatures = {
@@ -285,8 +285,7 @@ class Servable:
         try:
             return self.model.call(signature, inputs)
         except CallError as error:
-            code = CODE_OF_NUMBER.get(error.number, "UNKNOWN")
-            raise RequestError(code, error.reason) from None
+            raise RequestError(CODE_OF_NUMBER[error.number], error.reason) from None
 
 
 def headers_of(servable: Servable) -> dict[str, str]:
