@@ -1,13 +1,15 @@
 """The base class of tfsum's layers, which records the arguments of each."""
 
+import inspect
+
 import keras
 
 
 class Layer(keras.layers.Layer):
     """A `keras.layers.Layer` whose `get_config` has the arguments that it was made with.
 
-    Keras records arguments that are plain values; initializers and dtype policies it is given here
-    in the form in which they are saved.
+    Keras does so for plain values alone. An initializer takes the form in which it is saved when
+    the configuration is asked for: Keras loads TensorFlow to make that form, on every backend.
 
     Example:
         >>> from tfsum.layers import MultiHeadAttention
@@ -18,15 +20,16 @@ class Layer(keras.layers.Layer):
     """
 
     def __new__(cls, *args: object, **kwargs: object) -> "Layer":
-        return super().__new__(
-            cls, *map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()}
-        )
+        layer = super().__new__(cls, *args, **kwargs)
+        _, *parameters = inspect.signature(cls.__init__).parameters.values()
+        defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        positional = dict(zip([p.name for p in parameters], args))
+        layer.arguments = defaults | positional | kwargs
+        return layer
 
-
-def _plain(argument: object) -> object:
-    """The argument as a configuration holds it."""
-    if isinstance(argument, keras.initializers.Initializer):
-        return keras.initializers.serialize(argument)
-    if isinstance(argument, keras.DTypePolicy):
-        return keras.dtype_policies.serialize(argument)
-    return argument
+    def get_config(self) -> dict:
+        arguments = dict(self.arguments)
+        initializer = arguments.get("kernel_initializer")
+        if isinstance(initializer, keras.initializers.Initializer):
+            arguments["kernel_initializer"] = keras.initializers.serialize(initializer)
+        return {**arguments, **super().get_config()}
