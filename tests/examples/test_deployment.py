@@ -150,4 +150,4 @@ def test_the_deployment_uses_what_the_server_has():
     from tfsum.serving import Server
 
     server = Server(settings=ServerSettings(port=0))
-    assert metric.encode() in server.predictor.metrics.text(0)
+    assert metric.encode() in server.predictor.metrics.text()

@@ -296,9 +296,7 @@ def test_windows_take_the_place_of_the_targets(tmp_path):
     assert list(pair_texts(tmp_path / "out")) == [("The cat. The cats sat.", "The cat.")]
     assert load_pairs(tmp_path / "out").targets.tolist() == [5, 6, 11]
     assert (counts["pairs"], counts["empty_source"]) == (1, 1)
-    with pytest.raises(
-        Error, match="window_targets is 'words'; expected 'sentences', 'lines' or 'both'"
-    ):
+    with pytest.raises(Error, match="window_targets is 'words'; expected 'sentences' or 'lines'"):
         prepare(corpus, tmp_path / "out", tmp_path, window_targets="words")
 
 
