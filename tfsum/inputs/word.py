@@ -1,0 +1,132 @@
+"""The text of a Word document as Word shows it: with insertions, without deletions."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+
+from lxml import etree
+
+from tfsum.inputs.content import Content
+
+# Elements whose text is no longer, or not yet, a text of the document.
+_LEFT_OUT = frozenset(
+    "del moveFrom instrText delText delInstrText Fallback pPr rPr tblPr sectPr".split()
+)
+_ENDED = re.compile(r".*[.!?:…。！？]\s*", re.S)
+_PART = re.compile(r"word/(document|footnotes|endnotes|comments|styles)\d*\.xml")
+_PRIVATE = 0xE000  # first of the characters that only a font of symbols has
+
+
+def word_content(data: bytes) -> Content:
+    """The paragraphs of a document: of its tables and text boxes, and its notes, in their order.
+
+    Args:
+        data: Content of a .docx file (ISO/IEC 29500-1).
+    """
+    parser = etree.XMLParser(resolve_entities=False, huge_tree=False)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {
+            found[1]: etree.fromstring(archive.read(name), parser)
+            for name in archive.namelist()
+            if (found := _PART.fullmatch(name))
+        }
+    document = _Document(parts)
+    document.read(parts["document"])
+
+    notes = ["hidden text is not read"] if document.has_hidden else []
+    notes += ["the comments are not read"] if "comments" in parts else []
+    paragraphs = map(str.strip, document.paragraphs)
+    return Content("\n\n".join(filter(None, paragraphs)), notes)
+
+
+def _name(element: etree._Element) -> str:
+    return etree.QName(element).localname if isinstance(element.tag, str) else "Fallback"
+
+
+def _value(element: etree._Element, name: str) -> str | None:
+    """An attribute, whatever its namespace."""
+    return next((value for key, value in element.items() if key.endswith(f"}}{name}")), None)
+
+
+def _is_on(mark: etree._Element) -> bool:
+    return _value(mark, "val") not in ("0", "false", "off")
+
+
+class _Document:
+    """Collects paragraphs; text boxes and notes follow the paragraph that they stand in.
+
+    Args:
+        parts: Root element of each part of the file.
+    """
+
+    def __init__(self, parts: dict[str, etree._Element]) -> None:
+        self.paragraphs: list[str] = []
+        self.has_hidden = False
+        self._last = ""  # text before a line break
+        self._goes_on = False  # whether the mark of the last paragraph is deleted
+        self._notes = {
+            (kind, _value(note, "id")): note
+            for kind in ("footnote", "endnote")
+            for note in parts.get(f"{kind}s", ())
+        }
+        self._hidden = {
+            _value(style, "styleId")
+            for style in parts.get("styles", ())
+            if any(map(_is_on, style.iterfind("{*}rPr/{*}vanish")))
+        }
+
+    def read(self, element: etree._Element) -> None:
+        name = _name(element)
+        if name == "p":
+            self._read_paragraph(element)
+        elif name == "AlternateContent":  # the first says it to new programs, the others to old
+            self.read(element[0])
+        elif name not in _LEFT_OUT:
+            for child in element:
+                self.read(child)
+
+    def _read_paragraph(self, paragraph: etree._Element) -> None:
+        after: list[etree._Element] = []
+        text = "".join(self._pieces(paragraph, after))
+        if self._goes_on:
+            self.paragraphs[-1] += text
+        else:
+            self.paragraphs.append(text)
+        self._goes_on = paragraph.find("{*}pPr/{*}rPr/{*}del") is not None
+        for element in after:
+            self.read(element)
+
+    def _pieces(self, element: etree._Element, after: list[etree._Element]) -> Iterator[str]:
+        """The text of a paragraph; its boxes and notes are added to `after`."""
+        for child in element:
+            name = _name(child)
+            if name == "t":
+                self._last = child.text or ""
+                yield self._last
+            elif name in ("br", "cr"):
+                yield "\n" if _ENDED.fullmatch(self._last) else " "
+            elif name in ("tab", "ptab"):
+                yield " "
+            elif name == "noBreakHyphen":
+                yield "-"
+            elif name == "sym":
+                code = int(_value(child, "char") or "20", 16)
+                yield chr(code) if code < _PRIVATE else ""
+            elif name in ("footnoteReference", "endnoteReference"):
+                note = self._notes.get((name.removesuffix("Reference"), _value(child, "id")))
+                after += [] if note is None else [note]
+            elif name == "txbxContent":
+                after.append(child)
+            elif name == "AlternateContent":
+                yield from self._pieces(child[0], after)
+            elif name == "r" and self._is_hidden(child):
+                self.has_hidden = True
+            elif name not in _LEFT_OUT:
+                yield from self._pieces(child, after)
+
+    def _is_hidden(self, run: etree._Element) -> bool:
+        mark, style = run.find("{*}rPr/{*}vanish"), run.find("{*}rPr/{*}rStyle")
+        if mark is not None:
+            return _is_on(mark)
+        return style is not None and _value(style, "val") in self._hidden
