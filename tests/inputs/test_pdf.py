@@ -1,0 +1,111 @@
+"""PDF files: paragraphs of columns, whole words, no running heads; files written by hand here."""
+
+import itertools
+import textwrap
+
+import pytest
+
+pytest.importorskip("pdfminer", reason="needs the extra `documents`")
+from tfsum.inputs.broken_words import join_lines, whole_words
+from tfsum.inputs.pdf import flowing, pdf_content
+
+LEFT = (
+    "The regional council decided on Monday to close the swimming pool in Harlow Bay at the end of"
+    " March. Heating the building costs 400,000 pounds a year, and the roof must be replaced."
+)
+RIGHT = (
+    "Parents gathered outside the town hall to protest against the decision of the councillors. A"
+    " group of residents hopes to run the pool itself from April, and has asked for help."
+)
+
+
+def pdf(*pages):
+    """A file; each page is a list of (x, y, line)."""
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Count {len(pages)} /Kids ["
+        + " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
+        + "] >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for page in pages:
+        drawn = "\n".join(f"BT /F1 10 Tf {x} {y} Td ({line}) Tj ET" for x, y, line in page)
+        objects += [
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842]"
+            f" /Contents {len(objects) + 2} 0 R /Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream",
+        ]
+    bodies = [f"{number} 0 obj\n{body}\nendobj\n" for number, body in enumerate(objects, 1)]
+    places = list(itertools.accumulate((len(body) for body in bodies), initial=len("%PDF-1.4\n")))
+    table = "".join(f"{place:010d} 00000 n \n" for place in places[:-1])
+    return (
+        f"%PDF-1.4\n{''.join(bodies)}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+        f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{places[-1]}\n%%EOF\n"
+    ).encode("latin-1")
+
+
+def column(text, x, width=45, top=700):
+    return [(x, top - 12 * i, line) for i, line in enumerate(textwrap.wrap(text, width))]
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_columns_are_read_one_after_the_other(by_rows):
+    first, second = column(LEFT, 50), column(RIGHT, 310)
+    lines = [*first, *second]
+    if by_rows:  # as programs write that draw a table
+        lines = [line for pair in itertools.zip_longest(first, second) for line in pair if line]
+    text = pdf_content(pdf([(50, 740, "Pool to close"), *lines])).text
+    assert text.split("\n\n") == ["Pool to close", LEFT, RIGHT]
+
+
+@pytest.mark.parametrize(
+    "head, foot",
+    [
+        ("Harlow Bay Council - Minutes of 11 March 2024", "Page {} of 3"),
+        ("Draft", "- {} -"),
+        ("The Journal of Pools 12", "{}"),
+    ],
+)
+def test_running_heads_feet_and_page_numbers_are_left_out(head, foot):
+    cut = LEFT.index("Heating") + len("Heating the")
+    parts = [LEFT[:cut], LEFT[cut:], RIGHT]
+    pages = [
+        [(50, 800, head), *column(part.strip(), 50, 80), (250, 30, foot.format(number))]
+        for number, part in enumerate(parts, 1)
+    ]
+    assert pdf_content(pdf(*pages)).text.split("\n\n") == [LEFT, RIGHT]
+    assert pdf_content(pdf(pages[0])).text.startswith(head)  # which runs over no other page
+
+
+@pytest.mark.parametrize(
+    "before, after, right",
+    [
+        ("the swim-", "ming pool", "the swimming pool"),
+        ("must be re-", "placed", "must be replaced"),
+        ("a re-elec-", "tion", "a re-election"),
+        ("a well-", "known club", "a well-known club"),
+        ("the state-of-the-", "art pool", "the state-of-the-art pool"),
+        ("the Anglo-", "Saxon", "the Anglo-Saxon"),
+        ("pre-", "and postwar", "pre- and postwar"),
+        ("from 2019-", "2024", "from 2019-2024"),
+        ("die Gemeinde-", "verwaltung", "die Gemeindeverwaltung"),
+        ("the swim\xad", "ming pool", "the swimming pool"),
+        ("It rained", "a lot", "It rained a lot"),
+        ("the river -", "a lot", "the river - a lot"),
+    ],
+)
+def test_broken_words_are_whole(before, after, right):
+    assert join_lines(before, after) == right
+
+
+def test_a_hyphen_stays_where_the_text_has_it_elsewhere():
+    words = whole_words("a drive-through pharmacy")
+    assert join_lines("the drive-", "through", words) == "the drive-through"
+    assert join_lines("the low-", "lands", whole_words("lowlands")) == "the lowlands"
+
+
+def test_headings_and_paragraphs_stay_apart():
+    lines = textwrap.wrap(LEFT, 60)
+    text = "\n".join(["What comes next", *lines, "", *textwrap.wrap(RIGHT, 60)])
+    assert flowing(text).split("\n\n") == ["What comes next", LEFT, RIGHT]
+    assert flowing("") == ""
