@@ -1,0 +1,139 @@
+"""Markdown, notebooks, LaTeX, pages and books: their prose, without marks and code."""
+
+import io
+import json
+import zipfile
+
+import pytest
+
+pytest.importorskip("markdown_it", reason="needs the extra `documents`")
+from tfsum.inputs.books import epub_content, odt_content, rtf_content
+from tfsum.inputs.marked_up import latex_content, markdown_content, notebook_content
+from tfsum.inputs.web_page import page_content
+
+ARTICLE = (
+    "<p>The council decided on Monday to close the swimming pool in Harlow Bay at the end of"
+    " March.</p><p>Heating the building costs 400,000 pounds a year, and the roof must be replaced"
+    " before next winter.</p><p>Parents gathered outside the town hall to protest.</p>"
+)
+
+
+@pytest.mark.parametrize(
+    "text, right",
+    [
+        ("---\ntitle: x\n---\n# Rain\n\nIt *rained*.", "Rain\n\nIt rained."),
+        ("- One **thing**.\n- Another [one](https://a.b).", "One thing.\n\nAnother one."),
+        ("1. One.\n2. Two.\n\n   More.", "One.\n\nTwo.\n\nMore."),
+        (
+            "Use `pay()`.\n\n```python\nx = 1\n```\n\n    indented\n\nDone :rocket:.",
+            "Use pay().\n\nDone .",
+        ),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\nIt rained.", "It rained."),
+        ("<!-- no -->\n\nIt rained.\n\n<div>A box.</div>", "It rained.\n\nA box."),
+        ("> It rained.\n> A lot.", "It rained.\nA lot."),
+        ("![logo](a.png)\n\nIt rained\nall day.", "It rained\nall day."),
+    ],
+)
+def test_markdown(text, right):
+    assert markdown_content(text).text == right
+
+
+def test_a_notebook():
+    cells = [
+        {"cell_type": "markdown", "source": ["# Rain\n", "It rained."]},
+        {"cell_type": "code", "source": "x = 1"},
+        {"cell_type": "markdown", "source": "We stayed."},
+    ]
+    content = notebook_content(json.dumps({"cells": cells, "nbformat": 4}))
+    assert content.text == "Rain\n\nIt rained.\n\nWe stayed."
+    assert content.notes == ["code is not read"]
+
+
+@pytest.mark.parametrize(
+    "text, right",
+    [
+        (r"\documentclass{a}\begin{document}It \emph{rained}.\end{document} no", "It rained."),
+        (r"\section*{Rain}It rained 5\% more. % why", "Rain\n\nIt rained 5% more."),
+        ("It rained\n\\begin{equation}\na=b\n\\end{equation}\nall day.", "It rained all day."),
+        (r"As said~\cite{a,b} and \citep[p.~3]{c}, it rained.", "As said and, it rained."),
+        (r"\begin{itemize}\item One. \item Two.\end{itemize}", "One.\n\nTwo."),
+        (r"\begin{figure}\caption{x}\end{figure}It cost \$5---much.", "It cost $5—much."),
+    ],
+)
+def test_latex(text, right):
+    assert latex_content(text).text == right
+
+
+def archive(**files):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as written:
+        for name, content in files.items():
+            written.writestr(name.replace("__", "/").replace("_", "."), content)
+    return data.getvalue()
+
+
+def test_a_book_has_its_chapters_in_order():
+    items = "".join(f'<item id="c{n}" href="c{n}.html"/>' for n in (1, 2, 3))
+    order = '<itemref idref="c2"/><itemref idref="c1"/><itemref idref="c3" linear="no"/>'
+    book = archive(
+        **{"META-INF__container_xml": '<c><rootfile full-path="book/a.opf"/></c>'},
+        book__a_opf=f"<package><manifest>{items}</manifest><spine>{order}</spine></package>",
+        **{f"book__c{n}_html": f"<html><body><p>Chapter {n}.</p></body></html>" for n in (1, 2, 3)},
+    )
+    assert epub_content(book).text == "Chapter 2.\n\nChapter 1."
+
+
+def test_an_open_document():
+    text = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+    note = "<t:note><t:note-citation>1</t:note-citation><t:note-body><t:p>A note.</t:p></t:note-body></t:note>"
+    deleted = "<t:tracked-changes><t:deletion><t:p>Gone.</t:p></t:deletion></t:tracked-changes>"
+    body = (
+        f"{deleted}<t:h>Rain</t:h><t:p>It<t:s/><t:span>rained</t:span>.{note}</t:p><t:p>End.</t:p>"
+    )
+    data = archive(content_xml=f'<o xmlns:t="{text}"><t:body>{body}</t:body></o>')
+    assert odt_content(data).text.split("\n\n") == ["Rain", "It rained.", "A note.", "End."]
+
+
+@pytest.mark.parametrize(
+    "data, right",
+    [
+        (
+            rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}\f0 It rained in K\'f6ln.\par We stayed.}",
+            "It rained in Köln.\nWe stayed.",
+        ),
+        (rb"{\rtf1\ansi {\*\generator x}\b Rain\b0 \u8364? 5}", "Rain€ 5"),
+        (rb"{\rtf1\ansi{\info{\title no}}It rained.}", "It rained."),
+    ],
+)
+def test_rtf(data, right):
+    assert rtf_content(data).text == right
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        '<div id="cookie-consent"><p>We and our 842 partners store cookies on a device. By clicking'
+        " Accept you agree to the use of cookies on this site.</p></div>",
+        '<div role="dialog"><p>Subscribe to our letter and never miss a story of ours again.</p></div>',
+        '<div style="display:none"><p>This is hidden from all who read the page in a browser.</p></div>',
+        "<nav><p>Home, news, shows and all other parts of the page that are beside it.</p></nav>",
+        "<footer><p>All rights are reserved. Terms and conditions of the radio apply.</p></footer>",
+    ],
+)
+def test_what_is_beside_an_article_is_left_out(beside):
+    for tag in ("article", "aside", "div"):
+        page = f"<html><body>{beside}<{tag}>{ARTICLE}</{tag}></body></html>"
+        text = page_content(page.encode()).text
+        assert text.split("\n")[0].startswith("The council decided") and len(text.split("\n")) == 3
+
+
+def test_lines_that_br_parts_are_joined_where_they_go_on():
+    lines = (
+        "The council decided on Monday to close the pool<br>in Harlow Bay.<br>It is old.<br><br>"
+    )
+    page = f"<html><body><div>{lines}Heating costs 400,000 pounds a year.</div></body></html>"
+    assert page_content(page.encode()).text.split("\n") == [
+        "The council decided on Monday to close the pool in Harlow Bay.",
+        "It is old.",
+        "Heating costs 400,000 pounds a year.",
+    ]

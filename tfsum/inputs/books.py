@@ -1,0 +1,92 @@
+"""Books and documents of other word processors: EPUB, OpenDocument and RTF."""
+
+import io
+import posixpath
+import zipfile
+from collections.abc import Iterator
+
+import lxml.html
+from lxml import etree
+from striprtf.striprtf import rtf_to_text
+
+from tfsum.inputs.content import Content
+from tfsum.inputs.html_lines import html_lines
+
+# Elements of OpenDocument whose text is no longer, or never was, one of the document.
+_LEFT_OUT = frozenset(
+    ["tracked-changes", "annotation", "note-citation", "sequence-decls", "forms", "hidden-text"]
+)
+
+
+def epub_content(data: bytes) -> Content:
+    """The chapters of a book in their order.
+
+    Args:
+        data: Content of an EPUB file (EPUB 3.3, section 5).
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        container = etree.fromstring(archive.read("META-INF/container.xml"))
+        path = container.find(".//{*}rootfile").get("full-path")
+        package = etree.fromstring(archive.read(path))
+        items = {item.get("id"): item for item in package.iterfind(".//{*}item")}
+        chapters = []
+        for reference in package.iterfind(".//{*}itemref"):
+            item = items[reference.get("idref")]
+            if reference.get("linear") == "no" or "nav" in item.get("properties", "").split():
+                continue
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.get("href")))
+            chapters.append(html_lines(lxml.html.document_fromstring(archive.read(name))))
+    return Content("\n\n".join(filter(None, chapters)))
+
+
+def odt_content(data: bytes) -> Content:
+    """The paragraphs of an OpenDocument text, its notes after the paragraph that they are of.
+
+    Args:
+        data: Content of an .odt file (OpenDocument 1.3, part 3).
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        body = etree.fromstring(archive.read("content.xml")).find(".//{*}body")
+    return Content("\n\n".join(filter(None, map(str.strip, _paragraphs(body)))))
+
+
+def _paragraphs(element: etree._Element) -> Iterator[str]:
+    name = _name(element)
+    if name in ("p", "h"):
+        notes: list[etree._Element] = []
+        yield "".join(_pieces(element, notes))
+        for note in notes:
+            yield from _paragraphs(note)
+    elif name not in _LEFT_OUT:
+        for child in element:
+            yield from _paragraphs(child)
+
+
+def _pieces(element: etree._Element, notes: list[etree._Element]) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        name = _name(child)
+        if name in ("s", "tab", "line-break"):
+            yield " "
+        elif name in ("note", "text-box"):
+            notes += child
+        elif name not in _LEFT_OUT:
+            yield from _pieces(child, notes)
+        yield child.tail or ""
+
+
+def _name(element: etree._Element) -> str:
+    return etree.QName(element).localname if isinstance(element.tag, str) else "annotation"
+
+
+def rtf_content(data: bytes) -> Content:
+    """The text of a Rich Text Format document.
+
+    Args:
+        data: Content of a file.
+
+    Example:
+        >>> rtf_content(rb"{\\rtf1\\ansi It \\b rained\\b0 .\\par}").text
+        'It rained.'
+    """
+    return Content(rtf_to_text(data.decode("latin-1"), errors="ignore").strip())

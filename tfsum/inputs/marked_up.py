@@ -1,0 +1,98 @@
+"""Prose in files that hold marks or code beside it: Markdown, LaTeX, Jupyter notebooks."""
+
+import json
+import re
+
+import lxml.html
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from pylatexenc.latex2text import LatexNodes2Text
+
+from tfsum.inputs.content import Content, joined
+from tfsum.inputs.html_lines import html_lines
+
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
+_EMOJI = re.compile(r"(?<![\w/]):[a-z0-9_+-]+:(?!\w)")  # :rocket:
+_BREAKS = ("softbreak", "hardbreak")
+
+_BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.S)
+_DISPLAYED = re.compile(
+    r"\n?\\\[.*?\\\]\n?|\n?\$\$.*?\$\$\n?"
+    r"|\n?\\begin\{(equation|align|gather|multline|eqnarray|displaymath|figure|table|tabular|tabularx"
+    r"|longtable|tikzpicture|lstlisting|verbatim|minted|algorithm|algorithmic|thebibliography)(\*?)\}"
+    r".*?\\end\{\1\2\}\n?",
+    re.S,
+)
+_NO_PROSE = re.compile(
+    r"(?<!\\)%[^\n]*\n?"
+    r"|\\(?:maketitle|tableofcontents|newpage|clearpage|noindent)\b"
+    r"|\\(?:bibliography|bibliographystyle|label|usepackage|include|input)\*?(?:\[[^\]]*\])?\{[^}]*\}"
+    r"|[~ ]?\(?\\(?:eq|auto|c|C|page)?ref\*?\{[^}]*\}\)?"
+    r"|[~ ]?\\(?:no)?cite\w*\*?(?:\[[^\]]*\])*\{[^}]*\}",
+)
+_HEADING = re.compile(r"\\(?:part|chapter|(?:sub)*section|paragraph)\*?(?:\[[^\]]*\])?\{([^{}]*)\}")
+
+
+def markdown_content(text: str) -> Content:
+    """The prose of Markdown, without its marks, code, tables, pictures and comments.
+
+    Args:
+        text: CommonMark, with the tables of GitHub.
+
+    Example:
+        >>> markdown_content("# Rain\\n\\n- It **rained**.\\n\\n```\\ncode\\n```\\n").text
+        'Rain\\n\\nIt rained.'
+    """
+    tokens = MarkdownIt("commonmark").enable("table").parse(_FRONT_MATTER.sub("", text))
+    paragraphs: list[str] = []
+    is_table = False
+    for token in tokens:
+        if token.type in ("table_open", "table_close"):
+            is_table = token.type == "table_open"
+        elif token.type == "inline" and not is_table:
+            said = "".join(map(_said, token.children or []))
+            paragraphs.append(_EMOJI.sub("", said).strip())
+        elif token.type == "html_block":
+            paragraphs.append(html_lines(lxml.html.fragment_fromstring(token.content, "div")))
+    is_code = any(token.type in ("fence", "code_block") for token in tokens)
+    return Content("\n\n".join(filter(None, paragraphs)), ["code is not read"] if is_code else [])
+
+
+def _said(token: Token) -> str:
+    if token.type in _BREAKS:
+        return "\n"
+    return token.content if token.type in ("text", "code_inline") else ""
+
+
+def notebook_content(text: str) -> Content:
+    """The prose of a Jupyter notebook: of its cells in Markdown.
+
+    Args:
+        text: Content of a file, version 4 of the format.
+
+    Example:
+        >>> notebook_content('{"cells": [{"cell_type": "markdown", "source": ["# Rain"]}]}').text
+        'Rain'
+    """
+    cells = json.loads(text)["cells"]
+    prose = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
+    content = joined(markdown_content("".join(source)) for source in prose)
+    return Content(content.text, ["code is not read"] if len(prose) < len(cells) else [])
+
+
+def latex_content(text: str) -> Content:
+    """The prose of LaTeX, without formulas that stand alone, tables, figures and references.
+
+    Args:
+        text: Content of a file.
+
+    Example:
+        >>> latex_content(r"\\section{Rain} It \\emph{rained} 5\\% more~\\cite{a}.").text
+        'Rain\\n\\nIt rained 5% more.'
+    """
+    body = _BODY.search(text)
+    prose = _NO_PROSE.sub("", _DISPLAYED.sub(" ", body[1] if body else text))
+    prose = _HEADING.sub("\n\n\\1\n\n", prose)
+    said = LatexNodes2Text(math_mode="text").latex_to_text(prose.replace("\\item", "\n\n"))
+    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", said))
+    return Content("\n\n".join(filter(None, paragraphs)))
