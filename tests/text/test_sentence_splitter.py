@@ -14,7 +14,7 @@ from hypothesis import example, given
 
 from tfsum.errors import Error
 from tfsum.text.sentence_splitter import LONGEST, SentenceSplitter, split_unpunctuated
-from tfsum.text.splitting_rules import LANGUAGES, load_patterns, load_rules
+from tfsum.text.splitting_rules import LANGUAGES, load_passes, load_patterns, load_rules
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 SPLITTERS = {newline: SentenceSplitter(newline) for newline in ("sentence", "paragraph", "space")}
@@ -155,6 +155,7 @@ def test_every_rule_is_needed_by_its_example(monkeypatch, stage, rule):
     def sentences_with(*instead):
         rules = [other for r in RULES[stage] for other in ([r] if r is not rule else instead)]
         monkeypatch.setitem(RULES, stage, tuple(rules))
+        load_passes.cache_clear()
         splitter = SentenceSplitter(newline or "sentence")
         return [s.numpy() for s in splitter.split([text])["sentences"][0]]
 
@@ -164,6 +165,8 @@ def test_every_rule_is_needed_by_its_example(monkeypatch, stage, rule):
     assert sentences_with(rule) == right != sentences_with()
     if rule.times > 1:
         assert sentences_with(dataclasses.replace(rule, times=rule.times - 1)) != right
+    monkeypatch.undo()
+    load_passes.cache_clear()
 
 
 def test_rules_have_different_names():

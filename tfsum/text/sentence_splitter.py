@@ -13,7 +13,15 @@ import tensorflow as tf
 from tfsum.errors import Error
 from tfsum.text.hard_wraps import join_hard_wraps
 from tfsum.text.rows import Rows, repeat
-from tfsum.text.splitting_rules import BEGIN, MAYBE, SPACE, Rule, load_patterns, load_rules
+from tfsum.text.splitting_rules import (
+    BEGIN,
+    MAYBE,
+    SPACE,
+    Rule,
+    load_passes,
+    load_patterns,
+    load_rules,
+)
 
 # replaces the mark bytes that the text itself holds, while boundaries are looked for
 STAND_IN = "\x03"
@@ -37,7 +45,7 @@ def _replace(text: tf.Tensor, rules: tuple[Rule, ...]) -> tf.Tensor:
 def _replace_where(text: tf.Tensor, letter: str, stage: str) -> tf.Tensor:
     """Applies rules that change only texts with one of the letters, if there is such a text."""
     has_letter = tf.reduce_any(tf.strings.regex_full_match(text, rf"(?s:.*){letter}(?s:.*)"))
-    return tf.cond(has_letter, lambda: _replace(text, load_rules()[stage]), lambda: text)
+    return tf.cond(has_letter, lambda: _replace(text, load_passes(stage)), lambda: text)
 
 
 def _mark_lists(text: tf.Tensor) -> tf.Tensor:
@@ -59,28 +67,27 @@ def _mark_lists(text: tf.Tensor) -> tf.Tensor:
 
 def _mark_by_case(text: tf.Tensor) -> tf.Tensor:
     """Removes marks before lower-case letters, but not in texts that have no capital at all."""
-    rules, lower = load_rules(), tf.strings.regex_full_match(text, NO_CAPITALS)
+    lower = tf.strings.regex_full_match(text, NO_CAPITALS)
     # no work on what the other rules decide
-    cased = _replace(tf.where(lower, "", text), rules["cased"])
+    cased = _replace(tf.where(lower, "", text), load_passes("cased"))
     return tf.cond(
         tf.reduce_any(lower),
-        lambda: tf.where(lower, _replace(text, rules["uncased"]), cased),
+        lambda: tf.where(lower, _replace(text, load_passes("uncased")), cased),
         lambda: cased,
     )
 
 
 def _mark(text: tf.Tensor, newline: str) -> tf.Tensor:
     """Writes `BEGIN` into the texts (B,) wherever a sentence begins."""
-    rules = load_rules()
     if newline == "line":
-        return _replace(text, rules["newline_sentence"])
+        return _replace(text, load_passes("newline_sentence"))
 
-    text = _replace_where(_replace(text, rules["propose"]), _IDEOGRAPHIC, "ideographic")
+    text = _replace_where(_replace(text, load_passes("propose")), _IDEOGRAPHIC, "ideographic")
     text = _replace_where(text, r"\p{Hangul}", "korean")
-    text = _mark_by_case(_replace(text, rules["tidy"]))
-    text = _mark_lists(_replace(text, rules["withdraw"]))
+    text = _mark_by_case(_replace(text, load_passes("tidy")))
+    text = _mark_lists(_replace(text, load_passes("withdraw")))
     # a new line that is only a space has no rules
-    return _replace(text, rules["decide"] + rules.get(f"newline_{newline}", ()))
+    return _replace(text, load_passes("decide") + load_passes(f"newline_{newline}"))
 
 
 def split_unpunctuated(text: tf.Tensor, begin: str) -> tuple[tf.Tensor, tf.Tensor]:

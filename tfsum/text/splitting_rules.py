@@ -12,12 +12,14 @@ A file of a language has `[words]`, lists whose entries stand beside those of al
 import collections
 import dataclasses
 import functools
+import itertools
 import pathlib
 import re
 import tomllib
 
 BEGIN, MAYBE = "\x01", "\x02"  # marks: a sentence begins here; one may begin here
 SPACE = r"[\s\x0b\x{85}\p{Z}]"
+MOST_GROUPS = 9  # that a rewrite of RE2 can name
 LANGUAGES = pathlib.Path(__file__).with_name("languages")
 
 
@@ -88,6 +90,53 @@ def load_rules() -> dict[str, tuple[Rule, ...]]:
                 }
                 rules[stage].append(Rule(**{**rule, **templates}))
     return {stage: tuple(found) for stage, found in rules.items()}
+
+
+@functools.cache
+def load_passes(stage: str) -> tuple[Rule, ...]:
+    """Reads the rules of a stage, those that follow one another and write the same as one.
+
+    A pass over a text costs more than what it looks for: 50 rules take half as many.
+
+    Args:
+        stage: Name of the stage.
+
+    Returns:
+        Rules; none where no file has the stage.
+
+    Example:
+        >>> len(load_passes("withdraw")) < len(load_rules()["withdraw"])
+        True
+    """
+    passes: list[Rule] = []
+    for (_, shape, _), same in itertools.groupby(load_rules().get(stage, ()), _written):
+        rules = list(same)
+        size = {"": 1, "pair": MOST_GROUPS // 2}.get(shape, len(rules))
+        for first in range(0, len(rules), size):
+            together = rules[first : first + size]
+            patterns = [rule.pattern for rule in together]
+            if len(together) > 1 and shape == "pair":
+                groups = "".join(rf"\{i + 1}" for i in range(2 * len(together)))
+                together = [
+                    dataclasses.replace(rules[0], pattern="|".join(patterns), rewrite=groups)
+                ]
+            elif len(together) > 1:
+                tail = BEGIN if shape == "marked" else ""
+                bodies = "|".join(pattern.removesuffix(tail)[1:-1] for pattern in patterns)
+                together = [dataclasses.replace(rules[0], pattern=f"({bodies}){tail}")]
+            passes += together
+    return tuple(passes)
+
+
+def _written(rule: Rule) -> tuple[str, str, int]:
+    """What a rule writes, around or behind which groups of its pattern, and how often."""
+    pattern, rewrite = rule.pattern, rule.rewrite
+    shape = ""
+    if rewrite == r"\1\2" and pattern.count(f"){BEGIN}(") == 1 and pattern.endswith(")"):
+        shape = "pair"
+    elif rewrite.startswith(r"\1") and r"\2" not in rewrite and pattern.startswith("("):
+        shape = "marked" if pattern.endswith(f"){BEGIN}") else "group" * pattern.endswith(")")
+    return rewrite, shape, rule.times
 
 
 def _files() -> list[dict]:
