@@ -16,8 +16,8 @@ def test_a_text_in_its_encoding():
     [
         (bytes(range(256)), "a: is binary data, expected text"),
         (b'{"text": "It rained."}\n', "a: holds rows"),
-        (b"%PDF-1.7\nnothing", "a: cannot be read as PDF"),
-        (b"<html><body></body></html>", "a: no text was found in this HTML file"),
+        (b"%PDF-1.7\nnothing", "a: cannot be read as a PDF file"),
+        (b"<html><body></body></html>", "a: no text was found in HTML"),
     ],
 )
 def test_what_is_wrong_is_one_error(data, message):

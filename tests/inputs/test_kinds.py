@@ -67,7 +67,7 @@ def database(tmp_path):
         (b'{"text": "It rained."}\n', "rows"),
         (b"From: anna@example.org\nSubject: Rain\n\nIt rained.\n", "mail"),
         (b"From anna Mon Nov 23 00:00:00 2026\nReceived: here\nDate: now\n\nIt rained.\n", "mail"),
-        (b"{\\rtf1 It rained.}", "an RTF document"),
+        (b"{\\rtf1 It rained.}", "rtf"),
         (b"", "text"),
         (TEXT.encode(), "text"),
         (b"MZ is a mark of programs, and these are words.", "text"),

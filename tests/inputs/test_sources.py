@@ -4,7 +4,10 @@ error."""
 import email.message
 import gzip
 import http.server
+import json
 import os
+import re
+import sys
 import textwrap
 import threading
 
@@ -13,8 +16,9 @@ import pytest
 from hypothesis import given
 
 from tfsum.errors import DataError
-from tfsum.inputs.formats import flowing, text_of
 from tfsum.inputs.kinds import decode
+from tfsum.inputs.mail import mail_content
+from tfsum.inputs.pdf import flowing
 from tfsum.inputs.sources import Source, find_sources, read_plain, read_source
 
 GERMAN = (
@@ -88,8 +92,8 @@ def test_rows(tmp_path):
         DataError, match="a.jsonl: holds rows .the first has the fields id, text.; `tfsum summarize"
     ):
         text(tmp_path / "a.jsonl")
-    (row,) = read_source(Source(str(tmp_path / "a.csv")), "body")
-    assert row.text == "" and "a.csv:2: field 'body': found fields id, text" in str(row.error)
+    with pytest.raises(DataError, match="a.csv: no row has the field 'body'; .* fields id, text;"):
+        list(read_source(Source(str(tmp_path / "a.csv")), "body"))
     names = [row.name for row in read_source(Source(str(tmp_path / "a.csv")), "text", id="id")]
     assert names == [f"{tmp_path / 'a.csv'}:1"]
 
@@ -102,13 +106,61 @@ def test_compressed_and_empty_rows(tmp_path):
     for name, content, says in (
         ("b.jsonl.gz", gzip.compress(b'{"text": "x"}')[:-9], "cannot be decompressed"),
         ("b.csv", b"id,text\n", "holds no row"),
-        ("b.jsonl", b'[{"text": "x"}]', "b.jsonl: holds one JSON array; expected JSON lines"),
-        ("b.jsonl", b'{"text": ' + b"[" * 100_000, "b.jsonl:1: not JSON .*nested too deep"),
-        ("b.jsonl", b'{"text": ' + b"9" * 5_000 + b"}", "b.jsonl:1: not JSON .Exceeds the limit"),
+        ("b.json", b'[{"text": "x"},', "b.json:1: not JSON .*expected an array of objects"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=says):
             text(tmp_path / name, field="text")
+
+
+WRONG = {
+    "deep": (b'{"text": ' + b"[" * 100_000, "not JSON .*nested too deep"),
+    "number": (b'{"text": ' + b"9" * 5_000 + b"}", "not JSON .Exceeds the limit"),
+    "cut": (b'{"text": "It ra', "not JSON"),
+    "null": (b"null", "found a NoneType"),
+    "log": (b"INFO: 3 rows", "not JSON"),
+    "field": (b'{"body": "It rained."}', "field 'text': found fields body"),
+}
+
+
+@pytest.mark.parametrize("row, says", WRONG.values(), ids=WRONG)
+def test_a_wrong_row_stops_no_other(tmp_path, row, says):
+    right = b'{"text": "It rained."}'
+    for place in range(3):
+        rows = [right, right]
+        rows.insert(place, row)
+        (tmp_path / "a.jsonl").write_bytes(b"\n".join(rows))
+        found = list(read_source(Source(str(tmp_path / "a.jsonl")), "text"))
+        assert [one.text for one in found if one.error is None] == ["It rained."] * 2
+        assert re.search(f"a.jsonl:{place + 1}: {says}", str(found[place].error))
+
+
+TABLE = {
+    "ragged": ("3,a,b", "3: found 3 cells, expected 2 .id, text."),
+    "open quote": ('3,"a', "3: a quote is open"),
+    "tab": ("3\ta", "3: found 1 cells"),
+}
+
+
+@pytest.mark.parametrize("row, says", TABLE.values(), ids=TABLE)
+def test_a_wrong_row_of_a_table_stops_no_other(tmp_path, row, says):
+    (tmp_path / "a.csv").write_text(f'id,text\n1,It rained.\n{row}\n2,"We\nstayed."\n')
+    found = list(read_source(Source(str(tmp_path / "a.csv")), "text"))
+    assert [one.text for one in found] == ["It rained.", "", "We\nstayed."]
+    assert re.search(f"a.csv:{says}", str(found[1].error))
+
+
+def test_an_array_and_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [{"id": 1, "text": "It rained."}, {"id": 2, "text": "We stayed."}]
+    (tmp_path / "a.json").write_text(json.dumps(rows, indent=1))
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    for name in ("a.json", "a.parquet"):
+        found = list(read_source(Source(str(tmp_path / name)), "text"))
+        assert [one.row for one in found] == rows and found[1].name.endswith(f"{name}:2")
+    with pytest.raises(DataError, match="a.json: is a JSON document.*--field text"):
+        text(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize(
@@ -162,8 +214,6 @@ def test_mail_without_header_quotes_and_signature(tmp_path):
     (tmp_path / "a.eml").write_bytes(bytes(message))
     assert text(tmp_path / "a.eml").split("\n\n") == [
         "Der Fluß ist über die Ufer getreten.",
-        "",
-        "",
         "We left.",
     ]
 
@@ -201,11 +251,11 @@ def test_pages_and_documents(tmp_path):
     writer.add_blank_page(100, 100)
     writer.write(tmp_path / "a.pdf")
     with pytest.raises(
-        DataError, match="a.pdf: no text was found in this PDF file; its pages may be images"
+        DataError, match="a.pdf: no text was found in a PDF file; its pages may be images"
     ):
         text(tmp_path / "a.pdf")
     (tmp_path / "b.pdf").write_bytes(b"%PDF-1.7\nand no more")
-    with pytest.raises(DataError, match="b.pdf: cannot be read as PDF"):
+    with pytest.raises(DataError, match="b.pdf: cannot be read as a PDF file"):
         text(tmp_path / "b.pdf")
 
 
@@ -234,7 +284,7 @@ def test_a_cell_that_says_it_spans_ten_million_columns_is_read_once(tmp_path):
 def test_a_mail_of_blank_lines_takes_no_time_squared():
     # Before: 8 s for 40 kB, and 87 minutes for this one.
     mail = b"From: Anna\nSubject: Rain\n\nIt rained.\n" + b"\n" * (1 << 20) + b"> quoted\n"
-    assert text_of("mail", mail, "a.eml") == "It rained."
+    assert mail_content(mail).text == "It rained."
 
 
 def test_a_small_file_that_decompresses_to_much(tmp_path, monkeypatch):
@@ -254,7 +304,7 @@ def test_no_line_of_a_page_ends_a_sentence(paragraphs):
     """Wrapped paragraphs of small letters come back whole, an empty line between them."""
     whole = [f"{' '.join(words)}." for words in paragraphs]
     wrapped = "\n\n".join(textwrap.fill(paragraph, 50) for paragraph in whole)
-    assert flowing(wrapped) == "\n".join(whole)
+    assert flowing(wrapped) == "\n\n".join(whole)
 
 
 def test_headings_of_a_page_stay_alone():
@@ -263,7 +313,7 @@ def test_headings_of_a_page_stay_alone():
         "Meteorological Office said, and the rivers of the\nnorth rose.\nTrains stopped twice, each"
         " time for a well-\nknown reason of the company that runs them all.\n"
     )
-    assert flowing(page).split("\n") == [
+    assert flowing(page).split("\n\n") == [
         "Annual Report",
         "1. Weather",
         "It rained on most of the days of the year, as the Meteorological Office said, and the"
@@ -282,7 +332,8 @@ def test_a_pdf_has_its_text(tmp_path):
 
 
 def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "trafilatura", None)
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    monkeypatch.delitem(sys.modules, "tfsum.inputs.web_page", raising=False)
     (tmp_path / "a.html").write_text(PAGE)
     with pytest.raises(DataError, match=r"a.html: is HTML, .* pip install 'tfsum\[documents\]'"):
         text(tmp_path / "a.html")

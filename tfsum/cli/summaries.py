@@ -1,6 +1,7 @@
 """The documents of `tfsum summarize`: read, answered in groups, and their answers written as text,
 JSON, Markdown or HTML."""
 
+import dataclasses
 import io
 import itertools
 import json
@@ -16,6 +17,7 @@ from tfsum import html_page
 from tfsum.atomic_files import write_atomically
 from tfsum.cli.answer_files import AnswerFiles
 from tfsum.cli.options import Arguments, json_line, printable
+from tfsum.cli.row_file import RowFile
 from tfsum.errors import DataError, Error
 from tfsum.generation.generator import Generated
 from tfsum.inference.texts import batches
@@ -58,7 +60,7 @@ def answer_sources(
     arguments: Arguments,
     together: bool,
     summarize: Summarize,
-    files: AnswerFiles | None,
+    files: AnswerFiles | RowFile | None,
 ) -> int:
     """Prints or writes the answers to all sources.
 
@@ -67,7 +69,8 @@ def answer_sources(
         arguments: Parsed arguments of `tfsum summarize`.
         together: Whether there is one answer to all texts.
         summarize: Function from texts to their answers.
-        files: Files of the answers, one for each; None to write them to one place.
+        files: Files of the answers, one for each, or the file of rows with theirs; None to write
+            them to one place.
 
     Returns:
         The exit status: 1 where a document could not be read.
@@ -84,12 +87,19 @@ def answer_sources(
         if together:
             results = _together(documents, summarize, bar)
         else:
-            results = _one_by_one(documents, summarize, bar, in_order=files is None)
+            has = files.has if isinstance(files, RowFile) else None
+            in_order = not isinstance(files, AnswerFiles)
+            results = _one_by_one(documents, summarize, bar, in_order, has)
         for document, result, names in results:
+            if document.left_out and isinstance(result, SummaryAnswer):
+                result = _of_the_file(result, document)
             warnings = [f"warning: {sentence_of(one)}" for one in getattr(result, "warnings", [])]
             for note in (*document.notes, *warnings):
                 bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
 
+            if isinstance(files, RowFile):
+                files.write(document.name, _fields(result, form, arguments.into))
+                continue
             answer = _shown(document, result, names, arguments, heading)
             if files is not None:
                 files.write(document.name, _in_page(f"{answer}\n", document.name, form))
@@ -103,6 +113,8 @@ def answer_sources(
             print(page, end="")
         else:
             _write(arguments.output, page)
+    if isinstance(files, RowFile):
+        files.finish()
     if files and files.existing:
         print(f"tfsum: {files.existing} answer(s) in {arguments.output} already", file=sys.stderr)
     if failures:
@@ -118,10 +130,16 @@ def _write(path: str, content: str) -> None:
         raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
 
 
+def _of_the_file(answer: SummaryAnswer, document: Document) -> SummaryAnswer:
+    """An answer whose coverage is of what a reader of the file sees."""
+    read, left_out = (len("".join(text.split())) for text in (document.text, document.left_out))
+    return dataclasses.replace(answer, coverage=answer.coverage * read / (read + left_out))
+
+
 def unanswered(
     sources: list[Source],
     arguments: Arguments,
-    files: AnswerFiles | None,
+    files: AnswerFiles | RowFile | None,
     failures: list[str],
     bar: tqdm,
 ) -> Iterator[Document]:
@@ -130,15 +148,18 @@ def unanswered(
     Of several sources, those that cannot be read are added to `failures`.
     """
     rows = arguments.field is not None
+    own = files if isinstance(files, AnswerFiles) else None
     names: set[str] = set()
     for source in sources:
         try:
-            if not rows and files and files.is_answered(source, source.name):
+            if not rows and own and own.is_answered(source, source.name):
                 bar.update()
                 continue
             for document in read_source(source, arguments.field, arguments.encoding, arguments.id):
                 repeated = rows and document.name in names
                 names.add(document.name)
+                if isinstance(files, RowFile) and not repeated:
+                    files.add(document)
                 if document.error is not None:
                     failures.append(str(document.error))
                 elif repeated:
@@ -149,7 +170,9 @@ def unanswered(
                 elif rows and not document.text.strip():
                     note = printable(f"tfsum: {document.name}: is empty, skipped")
                     bar.write(note, file=sys.stderr)
-                elif not (rows and files and files.is_answered(source, document.name)):
+                    if isinstance(files, RowFile):
+                        files.write(document.name, {arguments.into: ""})
+                elif not (rows and own and own.is_answered(source, document.name)):
                     yield document
                     continue
                 bar.update()
@@ -173,11 +196,22 @@ def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) ->
 
 
 def _one_by_one(
-    documents: Iterator[Document], summarize: Summarize, bar: tqdm, in_order: bool
+    documents: Iterator[Document],
+    summarize: Summarize,
+    bar: tqdm,
+    in_order: bool,
+    has: Callable[[str], bool] | None,
 ) -> Iterator[Result]:
     """The answer to each document, in the order of the documents, or as they come: texts of equal
-    length are in one call, the shortest first."""
+    length are in one call, the shortest first.
+
+    Groups whose answers are all there are left out, and no documents of others, so that a text is
+    in the same call in a run that was resumed.
+    """
     while group := list(itertools.islice(documents, DOCUMENTS)):
+        if has and all(has(document.name) for document in group):
+            bar.update(len(group))
+            continue
         found: dict[int, Answer] = {}
         for part in batches([len(document.text) for document in group]):
             texts = [group[i].text for i in part]
@@ -254,6 +288,16 @@ def _shown(
     if form == "html":
         lines = ["<ul>", *lines, "</ul>"]
     return _article(lines, name, form, heading and names is None)
+
+
+def _fields(result: Answer, form: str, into: str) -> dict[str, object]:
+    """What a row has more with its answer."""
+    if isinstance(result, SummaryAnswer) and form == "json":
+        record = result.record()
+        return {into: record.pop("summary"), **record}
+    if isinstance(result, list):
+        return {into: ", ".join(keyword.text for keyword in result)}
+    return {into: result.summary}
 
 
 def _lines(result: Answer, names: list[str] | None) -> list[str]:

@@ -1,7 +1,7 @@
 """Summarize texts, from files, folders or standard input.
 
-The model is the shipped one, or another extractive or abstractive model. Text, HTML, PDF, Word
-(.docx) and mail are read, and with --field the rows of JSON lines and CSV.
+The model is the shipped one, or another extractive or abstractive model. Text, HTML, PDF, Word,
+mail, subtitles, books and more are read, and with --field the rows of JSON Lines, CSV and Parquet.
 """
 
 import contextlib
@@ -20,6 +20,7 @@ from tfsum.cli.options import (
     flag_of,
     read_settings,
 )
+from tfsum.cli.row_file import FORMATS, RowFile
 from tfsum.cli.summaries import Summarize, answer_sources
 from tfsum.errors import DataError, Error
 from tfsum.inference.saved_model import DEFAULT_MODEL
@@ -34,7 +35,7 @@ EXAMPLES = """examples:
   tfsum summarize --recursive papers -o summaries/  # a file for each; the same command resumes
   tfsum summarize monday.txt tuesday.txt --together --words 80
   tfsum summarize article.txt --keywords 8
-  tfsum summarize news.jsonl --field text --format json
+  tfsum summarize news.jsonl --field text -o summaries.jsonl  # the same command resumes
   echo 'I am cold.' | tfsum summarize --model served/translator
   tfsum summarize --server http://news.example.org:8501 article.txt  # needs the extra `client`
 """
@@ -56,7 +57,7 @@ OPTIONS: Options = {
         },
         "--field": {
             "metavar": "NAME",
-            "help": "read rows (JSON lines, CSV, TSV) by the field that holds the text",
+            "help": "read rows (JSON Lines, CSV, Parquet ...) by the field that holds the text",
         },
         "--id": {
             "metavar": "NAME",
@@ -71,6 +72,11 @@ OPTIONS: Options = {
         "-o --output": {
             "metavar": "PATH",
             "help": "a file for the answers, or a folder, with a slash, for a file of each",
+        },
+        "--into": {
+            "metavar": "NAME",
+            "default": "summary",
+            "help": "the field of the summary in an output of rows (.jsonl, .csv, .parquet ...)",
         },
         "--format": {
             "choices": ("text", "json", "markdown", "html"),
@@ -150,8 +156,8 @@ def _check_options(arguments: Arguments, request: SummaryRequest) -> None:
 
 def _places(
     arguments: Arguments, request: SummaryRequest, sources: list[Source]
-) -> AnswerFiles | None:
-    """The files of a folder of answers, or None where they go to one place.
+) -> AnswerFiles | RowFile | None:
+    """The files of a folder of answers, or of rows with theirs; None where they go to one place.
 
     An output that cannot be written, or that would take the place of a text, is rejected.
     """
@@ -170,14 +176,17 @@ def _places(
     if not (output.endswith(("/", os.sep)) or os.path.isdir(output)):
         if not os.path.isdir(os.path.dirname(output) or "."):
             reject(f"--output {output}: there is no folder {os.path.dirname(output)}; make it")
-        return None
+        if not arguments.field or not output.endswith(FORMATS):
+            return None
     if request.together:
-        reject("--together: is one answer; give --output a file")
+        reject("--together: is one answer; give --output another file")
 
     names = ("field", "id", "encoding", "model", "compute", "server", "format", "highlight")
     options = {name: getattr(arguments, name) for name in names}
     given = {name: value for name, value in options.items() if value not in (None, False)}
     options = request.model_dump(exclude_defaults=True) | given
+    if arguments.field and output.endswith(FORMATS):
+        return RowFile(output, options | {"into": arguments.into})
     return AnswerFiles(output, sources, SUFFIXES[arguments.format], options)
 
 

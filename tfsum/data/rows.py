@@ -1,7 +1,6 @@
 """Rows of a file, each a mapping of its fields: JSON lines, and tables."""
 
 import csv
-import io
 import itertools
 import json
 import pathlib
@@ -188,26 +187,3 @@ def name_kind(name: str) -> str:
         ('.jsonl', '.txt')
     """
     return pathlib.PurePath(name.removesuffix(".gz")).suffix
-
-
-def text_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Reads the rows of a text: JSON lines, or a table with a header line.
-
-    Args:
-        text: Content of a file.
-        name: Name of the file; `.tsv` is a table with tabs.
-
-    Yields:
-        Number of the line and fields of each row.
-
-    Raises:
-        DataError: The rows cannot be told apart.
-
-    Example:
-        >>> list(text_rows("id;text\\n1;It rained.", "a.csv"))
-        [(2, {'id': '1', 'text': 'It rained.'})]
-    """
-    kind = name_kind(name)
-    if text.lstrip().startswith("{"):
-        kind = ".jsonl"
-    return file_rows(name, io.StringIO(text, newline=""), kind)

@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import json
 import re
 import zipfile
 
@@ -9,6 +10,8 @@ from charset_normalizer import from_bytes
 
 from tfsum.errors import DataError
 
+JSON = "a JSON document"  # that is no row a line
+PARQUET = b"PAR1"
 # The first bytes of what is no text, and its name.
 SIGNATURES = (
     (b"\x7fELF", "an ELF program"),
@@ -33,12 +36,12 @@ SIGNATURES = (
     (b"fLaC", "FLAC audio"),
     (b"\x1aE\xdf\xa3", "Matroska video"),
     (b"SQLite format 3\0", "an SQLite database"),
-    (b"PAR1", "a Parquet table"),
+    (PARQUET, "rows"),
     (b"ARROW1", "an Arrow table"),
     (b"\x93NUMPY", "a NumPy array"),
     (b"\x89HDF\r\n", "an HDF5 file"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (.doc, .xls)"),
-    (b"{\\rtf", "an RTF document"),
+    (b"{\\rtf", "rtf"),
     (b"%!PS", "a PostScript document"),
     (b"\x80\x02", "a pickle"),
     (b"\x80\x03", "a pickle"),
@@ -50,18 +53,26 @@ ARCHIVES = (
     ("word/document.xml", "docx"),
     ("xl/workbook.xml", "an Excel workbook"),
     ("ppt/presentation.xml", "a PowerPoint presentation"),
-    ("META-INF/container.xml", "an EPUB book"),
+    ("META-INF/container.xml", "epub"),
     ("content.xml", "an OpenDocument file"),
+    ("word/document2.xml", "docx"),
     ("classes.dex", "an Android package"),
 )
+OPEN_TEXT = b"application/vnd.oasis.opendocument.text"
 WORDS = {
     "html": "HTML",
     "pdf": "a PDF file",
     "docx": "a Word document",
+    "epub": "an EPUB book",
+    "odt": "an OpenDocument text",
+    "rtf": "an RTF document",
     "mail": "mail",
-    "rows": "rows of fields (JSON lines or a table)",
+    "markdown": "Markdown",
+    "latex": "LaTeX",
+    "notebook": "a Jupyter notebook",
+    "rows": "rows of fields (JSON lines, a table or Parquet)",
 }
-READ = ("text", "html", "pdf", "docx", "mail", "rows")
+READ = ("text", *WORDS)
 """The kinds that are read; any other is refused by the name that `kind_of` gives it."""
 
 _HTML = re.compile(
@@ -69,6 +80,10 @@ _HTML = re.compile(
 )
 _XML = re.compile(rb"\s*<\?xml\b", re.I)
 _ROWS = re.compile(rb"\s*\{\s*\"")
+_NOTEBOOK = re.compile(rb"\s*\{.*\"nbformat\"\s*:\s*4\b", re.S)
+_JSON = re.compile(rb"\s*(?:\[\s*[\[{\"\d\-tfn\]]|\{\s*(?:\}|\"[^\"]*\"\s*:\s*[\[{]?\s*\n))")
+_LATEX = re.compile(rb"^[^%\n]*\\(?:documentclass|begin\{document\}|(?:sub)*section\*?\{)", re.M)
+_MARKDOWN = re.compile(rb"^(?:#{1,6} \S|```|~~~|\[!\[|- \[[ x]\] )", re.M)
 _FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,60}:[ \t]")
 _MAIL = re.compile(
     rb"^(?:From|To|Cc|Subject|Date|Sent|Received|Message-ID|Return-Path):[ \t]", re.I | re.M
@@ -134,11 +149,16 @@ def kind_of(data: bytes, name: str = "") -> str:
             return what
 
     start, name = data.removeprefix(b"\xef\xbb\xbf")[:4096], name.lower()
+    if _JSON.match(start) and _is_json(data):
+        return "notebook" if _NOTEBOOK.match(data) else JSON
     found = {
         "html": _HTML.match(start) or (name.endswith((".html", ".htm")) and _is_text(data)),
         "XML": _XML.match(start),
         "rows": _ROWS.match(start) or name.removesuffix(".gz").endswith((".jsonl", ".csv", ".tsv")),
         "mail": name.endswith(".eml") or _is_mail(start),
+        "latex": _LATEX.search(start) and _is_text(data),
+        "markdown": (name.endswith((".md", ".markdown")) or len(_MARKDOWN.findall(start)) > 2)
+        and _is_text(data),
         "text": _is_text(data),
     }
     return next((kind for kind, is_it in found.items() if is_it), "binary data")
@@ -148,9 +168,19 @@ def _archive(data: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
+            if "mimetype" in names and archive.read("mimetype").startswith(OPEN_TEXT):
+                return "odt"
     except zipfile.BadZipFile:
         return "a damaged ZIP archive"
     return next((what for member, what in ARCHIVES if member in names), "a ZIP archive")
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_mail(start: bytes) -> bool:

@@ -8,6 +8,7 @@ import dataclasses
 import glob
 import gzip
 import io
+import itertools
 import os
 import pathlib
 import re
@@ -15,11 +16,15 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 
-from tfsum.data.rows import text_field, text_rows
+from tfsum.data.rows import text_field
 from tfsum.errors import DataError
-from tfsum.inputs.kinds import READ, WORDS, decode, kind_of
+from tfsum.inputs.broken_words import whole_lines
+from tfsum.inputs.kinds import JSON, PARQUET, READ, WORDS, decode, kind_of
+from tfsum.inputs.rows import Row, read_rows
+from tfsum.inputs.spoken import spoken_text
 
 ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
+LOOK = 100  # rows, one of which has the field of the text
 UNPACKED = 256 << 20  # limit of a compressed file
 # A line with `|`, a line of dashes for each column, and the lines with `|` that follow.
 _DASHES = r"[^\S\r\n]*+:*+-[-:]*+[^\S\r\n]*+"
@@ -39,6 +44,8 @@ class Document:
         text: The text.
         notes: Remarks for its reader, such as on its encoding.
         error: What is wrong with a row, which has no text then.
+        left_out: Text that a reader of the file would see, and the model will not.
+        row: All fields of a row.
 
     Example:
         >>> Document("a.txt", "It rained.", []).text
@@ -49,6 +56,8 @@ class Document:
     text: str
     notes: list[str]
     error: DataError | None = None
+    left_out: str = ""
+    row: Row | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,27 +176,39 @@ def read_content(
         data = _unpacked(data, name)
         kind = kind_of(data, name.removesuffix(".gz"))
 
-    if field is not None and kind in ("text", "rows"):
-        yield from row_documents(*decode(data, name, encoding), name, field, id)
+    if field is not None and kind in ("text", "rows", JSON):
+        notes = [] if data.startswith(PARQUET) else decode(data, name, encoding)[1]
+        yield from row_documents(data, notes, name, field, id, encoding)
     elif kind == "rows":
-        found = found_fields(decode(data, name, encoding)[0], name)
+        found = found_fields(data, name, encoding)
         raise DataError(
             f"{name}: holds rows ({found}); `tfsum summarize --field text`"
             " reads them, where text is the field that holds it"
         )
     elif kind not in READ:
-        cure = "; decompress it first" if kind.endswith("-compressed") else ""
         raise DataError(
-            f"{name}: is {kind}, expected text, HTML, PDF, Word (.docx), mail, or rows of"
-            f" fields{cure}"
+            f"{name}: is {kind}, expected text, HTML, PDF, Word (.docx), OpenDocument, RTF, EPUB,"
+            f" mail, Markdown, LaTeX, a notebook, or rows of fields{_cure(kind)}"
         )
     elif kind == "text":
         text, notes = decode(data, name, encoding)
-        yield Document(name, without_tables(text), notes)
+        said = spoken_text(text)
+        yield Document(name, whole_lines(without_tables(text)) if said is None else said, notes)
     else:
-        from tfsum.inputs.formats import text_of
+        from tfsum.inputs.formats import contents_of
 
-        yield Document(name, text_of(kind, data, name), [])
+        contents = contents_of(kind, data, name, encoding)
+        for number, content in enumerate(contents, start=1):
+            label = f"{name}:{number}" if len(contents) > 1 else name
+            yield Document(label, content.text, content.notes, left_out=content.left_out)
+
+
+def _cure(kind: str) -> str:
+    if kind.endswith("-compressed"):
+        return "; decompress it first"
+    if kind == JSON:
+        return "; of an array of objects, `--field text` reads them, where text holds the text"
+    return ""
 
 
 def read_plain(name: str) -> Document:
@@ -241,63 +262,82 @@ def _unpacked(data: bytes, name: str) -> bytes:
 
 
 def row_documents(
-    text: str, notes: list[str], name: str, field: str, id: str | None
+    data: bytes, notes: list[str], name: str, field: str, id: str | None, encoding: str | None
 ) -> Iterator[Document]:
     """Reads the documents of rows.
 
     Args:
-        text: Content of a file.
+        data: Content of a file: JSON Lines, an array, a table, or Parquet.
         notes: Remarks for the reader of each document.
         name: Name of the file.
         field: Field that holds a document.
         id: Field that names a row; None for its line.
+        encoding: Python's name of the encoding; None recognizes it.
 
     Yields:
         A document a row; null and NaN are an empty text, anything else but text an error.
 
     Raises:
-        DataError: The rows cannot be told apart, or there is none.
+        DataError: The rows cannot be told apart, there is none, or none has the field.
 
     Example:
-        >>> for document in row_documents('{"text": "It rained."}', [], "a.jsonl", "text", None):
+        >>> rows = b'{"text": "It rained."}'
+        >>> for document in row_documents(rows, [], "a.jsonl", "text", None, None):
         ...     print(document.name, document.text)
         a.jsonl:1 It rained.
     """
-    if text.lstrip().startswith("["):
-        raise DataError(
-            f"{name}: holds one JSON array; expected JSON lines: an object a line, without brackets"
-            " and commas around them"
-        )
-
-    place = ""
-    for line, row in text_rows(text, name):
-        label = place = f"{name}:{line}"
-        try:
-            value = row.get(field, "")
-            if value is None or value != value:
-                row |= {field: ""}
-            content = text_field(place, row, field, options="--field")
-            if id is not None:
-                label = f"{name}:{text_field(place, row, id, number=True, options='--id')}"
-            yield Document(label, content, notes)
-        except DataError as error:
-            yield Document(place, "", [], error)
-    if not place:
+    rows = _rows(data, name, encoding)
+    first = list(itertools.islice(rows, LOOK))
+    fields = [row for _, row in first if isinstance(row, dict)]
+    for wanted, option in ((field, "--field"), (id, "--id")):
+        if wanted is not None and fields and not any(wanted in row for row in fields):
+            raise DataError(
+                f"{name}: no row has the field {wanted!r}; the first has the fields"
+                f" {', '.join(fields[0])}; {option} names one of them"
+            )
+    if not first:
         raise DataError(f"{name}: holds no row; expected JSON lines, or a table with a header line")
 
+    for line, row in itertools.chain(first, rows):
+        place = f"{name}:{line}"
+        try:
+            if isinstance(row, DataError):
+                raise row
+            value = row.get(field, "")
+            text = (
+                ""
+                if value is None or value != value
+                else text_field(place, row, field, options="--field")
+            )
+            label = line if id is None else text_field(place, row, id, number=True, options="--id")
+            yield Document(f"{name}:{label}", text, notes, row=row)
+        except DataError as error:
+            yield Document(place, "", [], error)
 
-def found_fields(text: str, name: str) -> str:
+
+def _rows(data: bytes, name: str, encoding: str | None) -> Iterator[tuple[int, Row | DataError]]:
+    text = "" if data.startswith(PARQUET) else decode(data, name, encoding)[0]
+    return read_rows(data, text, name)
+
+
+def found_fields(data: bytes, name: str, encoding: str | None) -> str:
     """Says what the first row of a file holds, for messages.
 
+    Args:
+        data: Content of the file.
+        name: Name of the file.
+        encoding: Python's name of the encoding; None recognizes it.
+
     Example:
-        >>> found_fields("id;text\\n1;It rained.", "a.csv")
+        >>> found_fields(b"id;text\\n1;It rained.", "a.csv", None)
         'the first has the fields id, text'
     """
-    try:
-        _, row = next(text_rows(text, name))
-    except (DataError, StopIteration):
-        return "the first cannot be read"
-    return f"the first has the fields {', '.join(row)}"
+    _, row = next(_rows(data, name, encoding), (0, None))
+    return (
+        f"the first has the fields {', '.join(row)}"
+        if isinstance(row, dict)
+        else "the first cannot be read"
+    )
 
 
 def without_tables(text: str) -> str:

@@ -1,0 +1,116 @@
+"""Rows with their answers: each format, and calls that were killed and are resumed."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tfsum.cli.main import main
+from tfsum.cli.row_file import RowFile
+from tfsum.errors import Error
+from tfsum.inputs.sources import Document
+
+TEXTS = ["It rained all day in the north.", "The bridge was closed at noon.", "We stayed at home."]
+ROWS = [{"id": f"n{number}", "text": text} for number, text in enumerate(TEXTS)]
+
+
+def add(file, rows=ROWS):
+    for number, row in enumerate(rows, start=1):
+        file.add(Document(f"a.jsonl:{number}", row["text"], [], row=row))
+
+
+def test_answers_of_a_killed_call_are_kept_but_a_cut_one(tmp_path):
+    path = tmp_path / "out.jsonl"
+    file = RowFile(str(path), {"words": 5})
+    add(file)
+    file.write("a.jsonl:1", {"summary": "one"})
+    file.write("a.jsonl:2", {"summary": "two"})
+    file.close()
+    partial = tmp_path / "out.jsonl.partial"
+    partial.write_text(partial.read_text()[:-4])
+    assert not path.exists()
+
+    with pytest.raises(Error, match="holds answers with other options: .*words.: 5"):
+        RowFile(str(path), {"words": 6})
+    file = RowFile(str(path), {"words": 5})
+    assert file.existing == 1 and file.has("a.jsonl:1") and not file.has("a.jsonl:2")
+    add(file)
+    file.write("a.jsonl:1", {"summary": "another"})  # the one that is there stays
+    file.write("a.jsonl:2", {"summary": "two"})
+    file.write("a.jsonl:3", {"error": "wrong"})
+    file.finish()
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert rows == [ROWS[0] | {"summary": "one"}, ROWS[1] | {"summary": "two"}]
+    errors = (tmp_path / "out.jsonl.errors.jsonl").read_text()
+    assert json.loads(errors) == {"row": "a.jsonl:3", "error": "wrong"}
+    assert not partial.exists()
+
+
+def test_a_field_that_the_rows_have_is_not_written_over(tmp_path):
+    file = RowFile(str(tmp_path / "out.csv"), {})
+    add(file)
+    for number in (1, 2, 3):
+        file.write(f"a.jsonl:{number}", {"text": "one"})
+    with pytest.raises(Error, match="a.jsonl:1: has the field text already; .* --into"):
+        file.finish()
+    assert not (tmp_path / "out.csv").exists() and (tmp_path / "out.csv.partial").exists()
+
+
+def written(path):
+    if path.suffix == ".parquet":
+        return pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        return json.loads(text)
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    return list(csv.DictReader(text.splitlines(), delimiter=",\t"[path.suffix == ".tsv"]))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".parquet"])
+def test_every_format_keeps_the_columns_and_adds_the_summary(tmp_path, suffix, capsys):
+    source, path = tmp_path / "rows.jsonl", tmp_path / f"out{suffix}"
+    lines = [json.dumps(row) for row in ROWS]
+    source.write_text("\n".join([lines[0], '{"text": "cut', *lines[1:]]))
+    words = ["summarize", str(source), "--field", "text", "-o", str(path), "--into", "short"]
+    assert main([*words, "-n", "1"]) == 1
+    assert written(path) == [row | {"short": row["text"]} for row in ROWS]
+    assert "rows.jsonl:2: not JSON" in capsys.readouterr().err
+
+    assert main([*words, "-n", "1", "--format", "json"]) == 1
+    first = written(path)[0]
+    places = first["sentences"]
+    places = json.loads(places) if isinstance(places, str) else places
+    assert [(place["text"], place["start"]) for place in places] == [(TEXTS[0], 0)]
+    assert float(first["coverage"]) == 1
+
+
+@pytest.mark.slow  # processes of their own; .ci/run runs it
+def test_a_call_that_is_killed_three_times_gives_the_file_of_one_that_was_not(tmp_path):
+    rows = [json.dumps({"id": n, "text": f"{TEXTS[n % 3]} {n} people saw it."}) for n in range(600)]
+    rows[7::60] = ["null"] * len(rows[7::60])
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    start = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", start, "summarize", str(tmp_path / "rows.jsonl")]
+    command += ["--field", "text", "--format", "json", "-o"]
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    assert subprocess.run([*command, str(whole)], capture_output=True).returncode == 1
+
+    partial = tmp_path / "killed.jsonl.partial"
+    for answers in (20, 150, 400):
+        process = subprocess.Popen([*command, str(killed)], stderr=subprocess.DEVNULL)
+        while process.poll() is None:
+            if partial.exists() and partial.read_bytes().count(b"\n") > answers:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+            time.sleep(0.01)
+    assert not killed.exists()
+    done = subprocess.run([*command, str(killed)], capture_output=True, text=True)
+    assert done.returncode == 1 and "answer(s)" in done.stderr
+    assert killed.read_bytes() == whole.read_bytes()
+    errors = [tmp_path / f"{name}.jsonl.errors.jsonl" for name in ("whole", "killed")]
+    assert len(written(errors[0])) == 10 and errors[0].read_bytes() == errors[1].read_bytes()

@@ -1,0 +1,181 @@
+"""`tfsum summarize ROWS --field text --output FILE`: the rows of a file with their answers.
+
+Answers go to FILE.partial, a line of JSON each, as they come; when all are there, FILE is written
+whole. A call that was ended, or killed, is resumed by the same call. Rows that could not be read or
+answered are in FILE.errors.jsonl.
+"""
+
+import csv
+import io
+import json
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+from tfsum.atomic_files import atomic_path, write_atomically
+from tfsum.cli.options import json_line
+from tfsum.errors import Error, install_extra
+from tfsum.inputs.rows import Row
+from tfsum.inputs.sources import Document
+
+FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+
+
+class RowFile:
+    """The answers to rows, until all are there.
+
+    Args:
+        path: File to write; its end is one of `FORMATS`.
+        options: What decides the answers: a file holds those of the same options.
+
+    Attributes:
+        existing: Number of answers that an earlier call has written.
+
+    Raises:
+        Error: The file holds answers of other options, or cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> file = RowFile(f"{tempfile.mkdtemp()}/a.csv", {})
+        >>> row = Document("a.csv:2", "It rained.", [], row={"id": "1", "text": "It rained."})
+        >>> file.add(row)
+        >>> file.write(row.name, {"summary": "It rained."})
+        >>> file.finish()
+        >>> print(file.path.read_text(), end="")
+        id,text,summary
+        1,It rained.,It rained.
+    """
+
+    def __init__(self, path: str, options: dict[str, Any]) -> None:
+        self.path = pathlib.Path(path)
+        self._partial = self.path.with_name(f"{self.path.name}.partial")
+        head, *lines = self._lines() or [json_line({"options": options})]
+        if json.loads(head) != {"options": options}:
+            raise Error(
+                f"--output {path}: {self._partial.name} holds answers with other options:"
+                f" {head.strip()}; give the same, or remove that file"
+            )
+        self._answers = {
+            name: answer for line in lines for name, answer in json.loads(line).items()
+        }
+        self._rows: dict[str, Row] = {}
+        self.existing = len(self._answers)
+        try:
+            self._file = self._partial.open("w", encoding="utf-8")
+        except OSError as error:
+            raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
+        self._file.writelines(f"{line}\n" for line in (head, *lines))
+        self._file.flush()
+
+    def _lines(self) -> list[str]:
+        """The whole lines of an earlier call; the last one of a call that was killed may be cut."""
+        if not self._partial.exists():
+            return []
+        lines = self._partial.read_text(encoding="utf-8").split("\n")
+        return lines[:-1]
+
+    def add(self, document: Document) -> None:
+        """Adds a row, in the order of the file.
+
+        Args:
+            document: Row with its fields, or with what is wrong with it.
+        """
+        if document.error is not None:
+            self.write(document.name, {"error": str(document.error)})
+        elif document.row is not None:
+            self._rows[document.name] = document.row
+
+    def has(self, name: str) -> bool:
+        """Whether there is an answer to a row, or an error.
+
+        Args:
+            name: Name of the row.
+        """
+        return name in self._answers
+
+    def write(self, name: str, answer: dict[str, Any]) -> None:
+        """Adds the answer to a row, or {"error": ...}, if there is none.
+
+        Args:
+            name: Name of the row.
+            answer: Fields that are added to those of the row.
+        """
+        if not self.has(name):
+            self._answers[name] = answer
+            self._file.write(f"{json_line({name: answer})}\n")
+            self._file.flush()
+
+    def finish(self) -> None:
+        """Writes the file of all rows, and that of the errors; the partial one goes.
+
+        Raises:
+            Error: A row has a field of the name of an answer's already, or the file cannot be
+                written.
+        """
+        errors = {name: one for name, one in self._answers.items() if "error" in one}
+        rows = list(self._joined())
+        try:
+            if self.path.suffix == ".parquet":
+                self._write_parquet(rows)
+            else:
+                write_atomically(self.path, _text_of(self.path.suffix, rows))
+            failed = self.path.with_name(f"{self.path.name}.errors.jsonl")
+            failed.unlink(missing_ok=True)
+            if errors:
+                lines = [json_line({"row": name, **error}) for name, error in errors.items()]
+                write_atomically(failed, "\n".join([*lines, ""]))
+        except OSError as error:
+            raise Error(f"--output {self.path}: cannot be written ({error.strerror})") from None
+        self.close()
+        self._partial.unlink()
+
+    def close(self) -> None:
+        """Closes the partial file, which keeps its answers."""
+        self._file.close()
+
+    def _joined(self) -> Iterator[Row]:
+        """The rows that have answers, with them."""
+        for name, row in self._rows.items():
+            answer = self._answers[name]
+            if "error" in answer:
+                continue
+            if taken := row.keys() & answer.keys():
+                raise Error(
+                    f"{name}: has the field {', '.join(sorted(taken))} already; name"
+                    " another for the summary with --into"
+                )
+            yield row | answer
+
+    def _write_parquet(self, rows: list[Row]) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise Error(
+                f"--output {self.path}: Parquet is written with the extra `parquet`:"
+                f" {install_extra('parquet')}"
+            ) from None
+        with atomic_path(self.path) as part:
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), part)
+
+
+def _text_of(suffix: str, rows: list[Row]) -> str:
+    """The content of a file of rows."""
+    if suffix == ".jsonl":
+        return "".join(f"{_line(row)}\n" for row in rows)
+    if suffix == ".json":
+        return "[\n" + ",\n".join(map(_line, rows)) + "\n]\n"
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    table = io.StringIO(newline="")
+    delimiter = "\t" if suffix == ".tsv" else ","
+    writer = csv.DictWriter(table, columns, delimiter=delimiter, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        is_nested = {name: isinstance(value, (list, dict)) for name, value in row.items()}
+        writer.writerow({name: _line(row[name]) if is_nested[name] else row[name] for name in row})
+    return table.getvalue()
+
+
+def _line(value: object) -> str:
+    """A value as JSON; dates and the like of Parquet as their text."""
+    return json.dumps(value, ensure_ascii=False, default=str)
