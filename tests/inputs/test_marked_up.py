@@ -85,7 +85,8 @@ def test_a_book_has_its_chapters_in_order():
 
 def test_an_open_document():
     text = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
-    note = "<t:note><t:note-citation>1</t:note-citation><t:note-body><t:p>A note.</t:p></t:note-body></t:note>"
+    body = "<t:note-body><t:p>A note.</t:p></t:note-body>"
+    note = f"<t:note><t:note-citation>1</t:note-citation>{body}</t:note>"
     deleted = "<t:tracked-changes><t:deletion><t:p>Gone.</t:p></t:deletion></t:tracked-changes>"
     body = (
         f"{deleted}<t:h>Rain</t:h><t:p>It<t:s/><t:span>rained</t:span>.{note}</t:p><t:p>End.</t:p>"
@@ -114,8 +115,8 @@ def test_rtf(data, right):
     [
         '<div id="cookie-consent"><p>We and our 842 partners store cookies on a device. By clicking'
         " Accept you agree to the use of cookies on this site.</p></div>",
-        '<div role="dialog"><p>Subscribe to our letter and never miss a story of ours again.</p></div>',
-        '<div style="display:none"><p>This is hidden from all who read the page in a browser.</p></div>',
+        '<div role="dialog"><p>Subscribe to our letter and never miss a story of ours.</p></div>',
+        '<div style="display:none"><p>This is hidden from all who read it in a browser.</p></div>',
         "<nav><p>Home, news, shows and all other parts of the page that are beside it.</p></nav>",
         "<footer><p>All rights are reserved. Terms and conditions of the radio apply.</p></footer>",
     ],

@@ -21,8 +21,8 @@ PLAIN = ["It rained all day", "in the north. We stayed."]
         (SRT.format("♪ la la ♪", "{\\an8}It rained."), "It rained."),
         ("WEBVTT\n\nintro\n00:01.000 --> 00:02.000 align:start\nIt rained.\n", "It rained."),
         (
-            "WEBVTT\nKind: captions\n\nNOTE a remark\n\n00:01.000 --> 00:02.000\n<v Anna>Hi &amp; so"
-            "\n\n00:02.000 --> 00:03.000\n<v Ben>Yes.</v>\n",
+            "WEBVTT\nKind: captions\n\nNOTE a remark\n\n00:01.000 --> 00:02.000\n<v Anna>Hi &amp;"
+            " so\n\n00:02.000 --> 00:03.000\n<v Ben>Yes.</v>\n",
             "Anna: Hi & so\nBen: Yes.",
         ),
         (
