@@ -1,13 +1,23 @@
 """Pages that are cut, endless, slow or lead elsewhere, from a server in this process."""
 
+import gzip
 import http.server
 import threading
 import time
+import zlib
 
 import pytest
 
 from tfsum.errors import DataError
 from tfsum.inputs import fetching
+
+CODED = {
+    "gzip": gzip.compress(b"It rained."),
+    "deflate": zlib.compress(b"It rained."),
+    "deflate0": zlib.compress(b"It rained.", wbits=-15),
+    "br": b"\x8b\x04\x80It rained.\x03",
+    "identity": b"It rained.",
+}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -22,6 +32,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if self.path == "/nonsense":
             self.wfile.write(b"non\nsense " * 5000 + b"\r\n\r\n")
+            return
+        if coding := self.path.partition("/coded/")[2]:
+            self.send_response(200)
+            self.send_header("Content-Encoding", coding.rstrip("0"))
+            self.end_headers()
+            self.wfile.write(CODED[coding])
             return
         self.send_response(200)
         self.send_header("Content-Length", {"/cut": "30", "/drip": "1000"}.get(self.path, "10"))
@@ -43,6 +59,22 @@ def server():
 
 def test_a_whole_page(server):
     assert fetching.fetch(f"{server}/page") == b"It rained."
+
+
+@pytest.mark.parametrize("coding", CODED)
+def test_a_page_that_the_server_has_compressed(server, coding):
+    if coding == "br":
+        pytest.importorskip("brotli")
+    assert fetching.fetch(f"{server}/coded/{coding}") == b"It rained."
+
+
+def test_a_page_that_is_compressed_in_another_way_or_damaged(server, monkeypatch):
+    monkeypatch.setitem(CODED, "zstd", b"x")
+    with pytest.raises(DataError, match="/coded/zstd: is compressed as 'zstd'"):
+        fetching.fetch(f"{server}/coded/zstd")
+    monkeypatch.setitem(CODED, "gzip", b"\x1f\x8bx")
+    with pytest.raises(DataError, match="/coded/gzip: cannot be decompressed"):
+        fetching.fetch(f"{server}/coded/gzip")
 
 
 def test_a_page_that_is_cut_off(server):

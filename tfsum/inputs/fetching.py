@@ -7,9 +7,10 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+import zlib
 from typing import IO
 
-from tfsum.errors import DataError
+from tfsum.errors import DataError, install_extra
 
 MAX_REASON = 200  # characters of an error; a server may send anything
 SECONDS, BYTES = 30, 100 << 20  # limits of a page
@@ -47,22 +48,57 @@ def _fetch(address: str) -> bytes | DataError:
         opener = urllib.request.build_opener(_Redirects(_is_inner(address)))
         with opener.open(request, timeout=SECONDS) as page:
             data, missing = page.read(BYTES + 1), page.length
+            coding = page.headers.get("Content-Encoding", "identity").strip().lower()
     except (OSError, ValueError, http.client.HTTPException) as error:
         words = str(getattr(error, "reason", None) or error).split()
         reason = " ".join(words)[:MAX_REASON] or type(error).__name__
         return DataError(f"{address}: cannot be fetched ({reason})")
 
     if len(data) > BYTES:
-        return DataError(
-            f"{address}: is larger than {BYTES >> 20} MB, the limit for an address; download it and"
-            " give the file"
-        )
+        return _too_large(address)
     if missing:
         return DataError(
             f"{address}: the page is cut off, {len(data)} of {len(data) + missing} bytes came; try"
             " again"
         )
+    return _decoded(data, coding, address)
+
+
+def _decoded(data: bytes, coding: str, address: str) -> bytes | DataError:
+    """The content of a page that a server has compressed, though nobody asked for it."""
+    try:
+        if coding in ("gzip", "x-gzip", "deflate"):
+            # of `deflate` there are two kinds: with a head of zlib's, as it should, and without
+            bits = 47 if data[:1] in (b"\x1f", b"x") else -15
+            decompressor = zlib.decompressobj(bits)
+            data = decompressor.decompress(data, BYTES + 1)
+            if not decompressor.eof and len(data) <= BYTES:
+                raise zlib.error("it is cut")
+        elif coding == "br":
+            import brotli
+
+            data = brotli.decompress(data)
+        elif coding not in ("", "identity"):
+            return DataError(
+                f"{address}: is compressed as {coding!r}; download it and decompress it"
+            )
+    except ImportError:
+        return DataError(
+            f"{address}: is compressed by Brotli, which is read with the extra `documents`:"
+            f" {install_extra('documents')}"
+        )
+    except Exception as error:  # zlib's and Brotli's own
+        return DataError(f"{address}: cannot be decompressed ({error}); try again")
+    if len(data) > BYTES:
+        return _too_large(address)
     return data
+
+
+def _too_large(address: str) -> DataError:
+    return DataError(
+        f"{address}: is larger than {BYTES >> 20} MB, the limit for an address; download it and"
+        " give the file"
+    )
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
