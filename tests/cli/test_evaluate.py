@@ -43,13 +43,14 @@ def model(tmp_path, monkeypatch):
     return str(tmp_path)
 
 
-def test_all_four_systems_by_rouge_score(model, corpus, capsys):
+def test_all_five_systems_by_rouge_score(model, corpus, capsys):
     assert main(["evaluate", model, corpus, "-n", "1", "--format", "json", "--samples", "50"]) == 0
     out, err = capsys.readouterr()
     report = json.loads(out)
     assert report["documents"] == 2 and set(report["systems"]) == {
         "model",
         "lead",
+        "longest",
         "random",
         "oracle",
     }

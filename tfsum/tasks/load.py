@@ -181,7 +181,7 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: "Corpus", **opti
         >>> import tfsum
         >>> report = evaluate(tfsum.load(), rows, sentences=1)
         >>> sorted(report.systems)
-        ['lead', 'model', 'oracle', 'random']
+        ['lead', 'longest', 'model', 'oracle', 'random']
     """
     search = {name: options.pop(name) for name in SEARCH if name in options}
     with open_model(model, search) as answer:

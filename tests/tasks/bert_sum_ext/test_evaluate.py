@@ -74,7 +74,8 @@ def _report(**options):
 
 def test_the_report_holds_means_differences_and_counts():
     report = _report()
-    assert list(report.systems) == ["model", "lead", "random", "oracle"] and report.documents == 2
+    assert list(report.systems) == ["model", "lead", "longest", "random", "oracle"]
+    assert report.documents == 2
     model = report.systems["model"]
     assert model["rouge1"]["f"] == pytest.approx(50) and model["sentences"] == 1.5
     lead_f = 100 * (2 * 2 / (6 + 4) + 1) / 2  # 2 hits of 6 and 4 words; a whole match

@@ -1,5 +1,5 @@
-"""Evaluates an extractive model beside lead, oracle and a random pick: a table with intervals, or
-JSON."""
+"""Evaluates an extractive model beside lead, the longest sentences, a random pick and an oracle: a
+table with intervals, or JSON."""
 
 import dataclasses
 import hashlib
@@ -201,8 +201,8 @@ def score_systems(
     Args:
         systems: Name -> (D,) chosen sentences of each document.
         references: (D,) reference summaries, with a sentence a line.
-        documents: (D,) all sentences of each document; given, the baselines `lead`, `random` and
-            `oracle` are added. Without them `lead` is one of the systems.
+        documents: (D,) all sentences of each document; given, the baselines `lead`, `longest`,
+            `random` and `oracle` are added. Without them `lead` is one of the systems.
         sentences: Number of sentences in a baseline's summary.
         english: Whether words are stemmed, as in `tfsum.evaluation.rouge.score_pair`.
         samples: Samples of the bootstrap.
@@ -216,12 +216,13 @@ def score_systems(
         >>> systems = {"model": [["It rained."]]}
         >>> report = score_systems(systems, ["It rained."], documents, sentences=1, samples=10)
         >>> list(report.systems)
-        ['model', 'lead', 'random', 'oracle']
+        ['model', 'lead', 'longest', 'random', 'oracle']
     """
     if documents is not None:
         systems = {
             **systems,
             BASELINE: [document[:sentences] for document in documents],
+            "longest": longest_pick(documents, sentences),
             "random": random_pick(documents, sentences, seed),
             "oracle": oracle(documents, references, sentences),
         }
@@ -310,6 +311,27 @@ def _shares_of(places: Sequence[Sequence[int]]) -> dict[str, float]:
 
 def _percent(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
+
+
+def longest_pick(documents: Summaries, sentences: int = 3) -> list[list[str]]:
+    """The longest sentences, in the order of the document: what a model finds that knows no word.
+
+    Args:
+        documents: (D,) lists of sentences.
+        sentences: Number of sentences.
+
+    Returns:
+        (D,) lists of at most that many sentences.
+
+    Example:
+        >>> longest_pick([["Yes.", "It rained all day.", "It snowed."]], sentences=2)
+        [['It rained all day.', 'It snowed.']]
+    """
+    chosen = [
+        sorted(range(len(document)), key=lambda i: -len(document[i]))[:sentences]
+        for document in documents
+    ]
+    return [[document[i] for i in sorted(row)] for document, row in zip(documents, chosen)]
 
 
 def random_pick(documents: Summaries, sentences: int = 3, seed: int = 0) -> list[list[str]]:
