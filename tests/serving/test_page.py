@@ -277,7 +277,7 @@ def test_another_model_or_question(open_page):
     driver = open_page()
     driver.find_element(By.ID, "query").send_keys("zebra quantum chromodynamics")
     ask(driver, "It rained. The bridge was closed.", "bert_sum_ext_news_en")
-    assert "No word of the question is in the text" in text_of(driver, "warnings")
+    assert "No word of the query is in the text" in text_of(driver, "warnings")
     driver.find_element(By.CSS_SELECTOR, "#model option[value=transformer_tatoeba_en_fr]").click()
     assert text_of(driver, "state") == text_of(driver, "problem") == ""
     assert text_of(driver, "empty") == "The answer will appear here."

@@ -10,7 +10,7 @@ tf = pytest.importorskip("tensorflow")
 import tfsum
 from tfsum.errors import Error
 from tfsum.request import SummaryRequest
-from tfsum.tasks.bert_sum_ext.answering import LARGEST, Defaults, Question
+from tfsum.tasks.bert_sum_ext.answering import LARGEST, Defaults, Question, request_warnings
 
 
 @pytest.fixture(scope="module")
@@ -171,3 +171,22 @@ def test_an_older_export_lacks_an_input(summarize, monkeypatch):
     assert "min_score" not in question.calls["extract"]
     with pytest.raises(Error, match="min_score: this model was exported by an older tfsum"):
         summarize("It rained.", min_score=0.5)
+
+
+@pytest.mark.parametrize(
+    "text, given, codes",
+    [
+        ("It rained all day.", {"words": 3}, ["limit"]),
+        ("It rained all day.", {"words": 4}, []),
+        ("It rained all day.", {"characters": 17}, ["limit"]),
+        ("It rained all day.", {"query": "When did it rain?"}, []),
+        ("It rained all day.", {"query": "What does a ferry cost?"}, ["query"]),
+        ("비가 하루 종일 내렸다.", {"query": "비는 언제 내렸나요?"}, []),
+        ("비가 하루 종일 내렸다.", {"query": "요금은 얼마인가요?"}, ["query"]),
+        ("今日は雨が降りました。", {"query": "雨が降ったのはいつ"}, []),
+        ("", {"query": "rain"}, []),
+    ],
+)
+def test_what_of_a_request_could_not_be_kept(text, given, codes):
+    found = request_warnings(SummaryRequest(**given), text, text)
+    assert [warning["code"] for warning in found] == codes

@@ -15,7 +15,6 @@ const WORDS = {
     command: "The same request with curl", save: "Save request.json", reading: "The server is reading {0}…",
     asking: "The server is reading the text…", took: "Answered in {0} s.", shorter: "{0} of {1} words, in {2} s.",
     none: "The model chose no sentence.", no_text: "{0} has no text.",
-    unasked: "No word of the question is in the text, so the summary is a general one.",
     nothing: "There is no text yet. Paste one, open a file, or try the example.", keywords: "Keywords",
     probability: "Log-probability of the answer: {0}", attention: "What each word of the answer looked at",
     alternatives: "What else the model considered at each position", written: "Answer", considered: "Most probable",
@@ -36,7 +35,6 @@ const WORDS = {
     command: "curl로 같은 요청 보내기", save: "request.json 저장", reading: "서버가 {0} 파일을 읽고 있습니다…",
     asking: "서버가 본문을 읽고 있습니다…", took: "{0}초 만에 응답했습니다.", shorter: "{1}단어 중 {0}단어, {2}초",
     none: "선택된 문장이 없습니다.", no_text: "{0}에 텍스트가 없습니다.",
-    unasked: "질문의 단어가 본문에 없어 일반적인 요약을 표시합니다.",
     nothing: "본문이 없습니다. 텍스트를 붙여넣거나 파일을 열거나 예시를 눌러 보세요.", keywords: "키워드",
     probability: "결과의 로그 확률: {0}", attention: "결과의 각 단어가 주목한 곳",
     alternatives: "각 위치에서 모델이 고려한 다른 단어", written: "결과", considered: "확률이 높은 단어",
@@ -386,12 +384,6 @@ function showOther({ text, model, answer }) {
   byId("details").replaceChildren(...details);
 }
 
-// Whether a question shares no word with the text.
-function isUnasked({ text, question: [, { query }] }) {
-  const words = query?.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu), of = text.toLowerCase();
-  return Boolean(words) && !words.some((word) => of.includes(word));
-}
-
 // Shows the last answer, in the language of the page.
 function present() {
   const { text, model, question, answer, seconds } = shown, extractive = Boolean(answer.sentences);
@@ -402,7 +394,6 @@ function present() {
     showOther(shown);
   }
   const warnings = (answer.warnings ?? warningsOf(answer.outputs)).map(sentenceOf);
-  if (isUnasked(shown)) warnings.push(say("unasked"));
   byId("warnings").replaceChildren(...warnings.map((warning) => element("li", warning)));
   byId("command").textContent = commandOf(question);
   byId("state").textContent = extractive ? say("shorter", wordsOf(answer.summary), wordsOf(text), seconds) : say("took", seconds);

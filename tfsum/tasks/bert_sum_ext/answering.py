@@ -4,6 +4,7 @@ needs no TensorFlow, as in a client."""
 import bisect
 import dataclasses
 import itertools
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ LARGEST = (1 << 31) - 1
 LIMITS = ("words", "characters", "share", "min_score")
 """Limits within which a summary has as many sentences as have room."""
 FEW = 0.45  # of the share of frequent words that the training corpus has
+WRITTEN_TOGETHER = "\u0e00"  # the first letter of Thai, which CJK and Hangul follow
 WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
 
 Row = Mapping[str, np.ndarray]  # output of a signature -> its value for one text
@@ -188,13 +190,15 @@ class Question:
         text = self._texts[number]
         offsets = _places(text, row)
         sentences = [text[start:end] for start, end in offsets]
+        summary = _in_a_row(sentences, newline)
         return SummaryAnswer(
-            _in_a_row(sentences, newline),
+            summary,
             sentences,
             row["score"][: len(offsets)].tolist(),
             offsets,
             float(row["coverage"]),
-            _warnings(text, row, self._defaults.frequent),
+            _warnings(text, row, self._defaults.frequent)
+            + request_warnings(self._request, text, summary),
             newline,
         )
 
@@ -265,6 +269,36 @@ def _in_a_row(sentences: Sequence[str], newline: str) -> str:
     if newline != "sentence":
         sentences = [one_line(sentence) for sentence in sentences]
     return " ".join(sentences)
+
+
+def request_warnings(request: SummaryRequest, text: str, summary: str) -> list[AnswerWarning]:
+    """What of a request an answer could not keep.
+
+    Args:
+        request: What was asked.
+        text: The text.
+        summary: Its summary.
+
+    Example:
+        >>> request_warnings(SummaryRequest(words=1, query="zebra"), "It rained.", "It rained.")
+        [{'code': 'limit'}, {'code': 'query'}]
+    """
+    query = request.query or ""
+    parts = [
+        word[i : i + size]
+        for word in re.findall(r"\w{2,}", query.lower())
+        # words of scripts that write them together, or join endings to them, by two letters
+        for size in [2 if word[0] >= WRITTEN_TOGETHER else len(word)]
+        for i in range(len(word) - size + 1)
+    ]
+    shares = any(part in text.lower() for part in parts)
+    limits = ((request.words, len(summary.split())), (request.characters, len(summary)))
+    return warnings_of(
+        {
+            "limit": (any(limit and size > limit for limit, size in limits), {}),
+            "query": (bool(query) and bool(text.strip()) and not shares, {}),
+        }
+    )
 
 
 def _warnings(text: str, row: Row, expected: float) -> list[AnswerWarning]:
