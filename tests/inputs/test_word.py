@@ -5,7 +5,6 @@ import zipfile
 
 import pytest
 
-pytest.importorskip("lxml", reason="needs the extra `documents`")
 from tfsum.inputs.word import word_content
 
 SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

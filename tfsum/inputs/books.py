@@ -4,9 +4,10 @@ import io
 import posixpath
 import zipfile
 from collections.abc import Iterator
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import lxml.html
-from lxml import etree
 from striprtf.striprtf import rtf_to_text
 
 from tfsum.inputs.content import Content
@@ -25,16 +26,16 @@ def epub_content(data: bytes) -> Content:
         data: Content of an EPUB file (EPUB 3.3, section 5).
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        container = etree.fromstring(archive.read("META-INF/container.xml"))
-        path = container.find(".//{*}rootfile").get("full-path")
-        package = etree.fromstring(archive.read(path))
+        container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
+        path = next(container.iterfind(".//{*}rootfile")).attrib["full-path"]
+        package = ElementTree.fromstring(archive.read(path))
         items = {item.get("id"): item for item in package.iterfind(".//{*}item")}
         chapters = []
         for reference in package.iterfind(".//{*}itemref"):
-            item = items[reference.get("idref")]
+            item = items[reference.attrib["idref"]]
             if reference.get("linear") == "no" or "nav" in item.get("properties", "").split():
                 continue
-            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.get("href")))
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.attrib["href"]))
             chapters.append(html_lines(lxml.html.document_fromstring(archive.read(name))))
     return Content("\n\n".join(filter(None, chapters)))
 
@@ -46,14 +47,15 @@ def odt_content(data: bytes) -> Content:
         data: Content of an .odt file (OpenDocument 1.3, part 3).
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        body = etree.fromstring(archive.read("content.xml")).find(".//{*}body")
+        content = ElementTree.fromstring(archive.read("content.xml"))
+        body = next(content.iterfind(".//{*}body"))
     return Content("\n\n".join(filter(None, map(str.strip, _paragraphs(body)))))
 
 
-def _paragraphs(element: etree._Element) -> Iterator[str]:
+def _paragraphs(element: Element) -> Iterator[str]:
     name = _name(element)
     if name in ("p", "h"):
-        notes: list[etree._Element] = []
+        notes: list[Element] = []
         yield "".join(_pieces(element, notes))
         for note in notes:
             yield from _paragraphs(note)
@@ -62,7 +64,7 @@ def _paragraphs(element: etree._Element) -> Iterator[str]:
             yield from _paragraphs(child)
 
 
-def _pieces(element: etree._Element, notes: list[etree._Element]) -> Iterator[str]:
+def _pieces(element: Element, notes: list[Element]) -> Iterator[str]:
     yield element.text or ""
     for child in element:
         name = _name(child)
@@ -75,8 +77,8 @@ def _pieces(element: etree._Element, notes: list[etree._Element]) -> Iterator[st
         yield child.tail or ""
 
 
-def _name(element: etree._Element) -> str:
-    return etree.QName(element).localname if isinstance(element.tag, str) else "annotation"
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
 
 
 def rtf_content(data: bytes) -> Content:

@@ -4,8 +4,8 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
-
-from lxml import etree
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from tfsum.inputs.content import Content
 
@@ -24,10 +24,9 @@ def word_content(data: bytes) -> Content:
     Args:
         data: Content of a .docx file (ISO/IEC 29500-1).
     """
-    parser = etree.XMLParser(resolve_entities=False, huge_tree=False)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = {
-            found[1]: etree.fromstring(archive.read(name), parser)
+            found[1]: ElementTree.fromstring(archive.read(name))
             for name in archive.namelist()
             if (found := _PART.fullmatch(name))
         }
@@ -40,16 +39,16 @@ def word_content(data: bytes) -> Content:
     return Content("\n\n".join(filter(None, paragraphs)), notes)
 
 
-def _name(element: etree._Element) -> str:
-    return etree.QName(element).localname if isinstance(element.tag, str) else "Fallback"
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
 
 
-def _value(element: etree._Element, name: str) -> str | None:
+def _value(element: Element, name: str) -> str | None:
     """An attribute, whatever its namespace."""
     return next((value for key, value in element.items() if key.endswith(f"}}{name}")), None)
 
 
-def _is_on(mark: etree._Element) -> bool:
+def _is_on(mark: Element) -> bool:
     return _value(mark, "val") not in ("0", "false", "off")
 
 
@@ -60,7 +59,7 @@ class _Document:
         parts: Root element of each part of the file.
     """
 
-    def __init__(self, parts: dict[str, etree._Element]) -> None:
+    def __init__(self, parts: dict[str, Element]) -> None:
         self.paragraphs: list[str] = []
         self.has_hidden = False
         self._last = ""  # text before a line break
@@ -76,7 +75,7 @@ class _Document:
             if any(map(_is_on, style.iterfind("{*}rPr/{*}vanish")))
         }
 
-    def read(self, element: etree._Element) -> None:
+    def read(self, element: Element) -> None:
         name = _name(element)
         if name == "p":
             self._read_paragraph(element)
@@ -86,8 +85,8 @@ class _Document:
             for child in element:
                 self.read(child)
 
-    def _read_paragraph(self, paragraph: etree._Element) -> None:
-        after: list[etree._Element] = []
+    def _read_paragraph(self, paragraph: Element) -> None:
+        after: list[Element] = []
         text = "".join(self._pieces(paragraph, after))
         if self._goes_on:
             self.paragraphs[-1] += text
@@ -97,7 +96,7 @@ class _Document:
         for element in after:
             self.read(element)
 
-    def _pieces(self, element: etree._Element, after: list[etree._Element]) -> Iterator[str]:
+    def _pieces(self, element: Element, after: list[Element]) -> Iterator[str]:
         """The text of a paragraph; its boxes and notes are added to `after`."""
         for child in element:
             name = _name(child)
@@ -125,7 +124,7 @@ class _Document:
             elif name not in _LEFT_OUT:
                 yield from self._pieces(child, after)
 
-    def _is_hidden(self, run: etree._Element) -> bool:
+    def _is_hidden(self, run: Element) -> bool:
         mark, style = run.find("{*}rPr/{*}vanish"), run.find("{*}rPr/{*}rStyle")
         if mark is not None:
             return _is_on(mark)
