@@ -11,8 +11,9 @@ import pytest
 
 from tfsum.cli.main import main
 from tfsum.cli.row_file import RowFile
+from tfsum.cli.summaries import count_rows
 from tfsum.errors import Error
-from tfsum.inputs.sources import Document
+from tfsum.inputs.sources import Document, Source
 
 TEXTS = ["It rained all day in the north.", "The bridge was closed at noon.", "We stayed at home."]
 ROWS = [{"id": f"n{number}", "text": text} for number, text in enumerate(TEXTS)]
@@ -87,6 +88,15 @@ def test_every_format_keeps_the_columns_and_adds_the_summary(tmp_path, suffix, c
     places = json.loads(places) if isinstance(places, str) else places
     assert [(place["text"], place["start"]) for place in places] == [(TEXTS[0], 0)]
     assert float(first["coverage"]) == 1
+
+
+def test_rows_are_counted_where_that_is_cheap(tmp_path):
+    for name in ("a.jsonl", "b.csv", "c.json"):
+        (tmp_path / name).write_text("1\n2\n3\n")
+    sources = [Source(str(tmp_path / name)) for name in ("a.jsonl", "b.csv")]
+    assert count_rows(sources) == 6
+    assert count_rows([*sources, Source(str(tmp_path / "c.json"))]) is None
+    assert count_rows([Source("-")]) is None
 
 
 @pytest.mark.slow  # processes of their own; .ci/run runs it
