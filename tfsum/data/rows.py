@@ -37,6 +37,7 @@ def file_rows(
         DataError: Naming file, line, what was found and what was expected.
 
     Example:
+        >>> import io
         >>> list(file_rows("a.csv", io.StringIO("id,text\\n1,It rained.\\n"), ".csv"))
         [(2, {'id': '1', 'text': 'It rained.'})]
     """

@@ -296,7 +296,8 @@ def verify_export(
         ExportError: The export differs from its description or its golden answers.
 
     Example:
-        >>> verify_export("no_such_folder/1", {"weights": {}}, None)  # doctest: +ELLIPSIS
+        >>> description = {"kind": "extractive", "ops": "core", "weights": {}}
+        >>> verify_export("no_such_folder/1", description, None)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         tfsum.errors.ExportError: no_such_folder/1/variables: cannot be read ...
     """

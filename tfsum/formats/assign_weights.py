@@ -40,7 +40,7 @@ def bert_arrays(config: dict, stored: StoredModel) -> dict[str, np.ndarray]:
 
     Example:
         >>> import tfsum
-        >>> from tfsum.formats.weight_names import bert_tensors
+        >>> from tfsum.formats.weight_names import bert_tensors, variables_by_path
         >>> one, other = tfsum.Bert(10, 8, 1, 2, 16), tfsum.Bert(10, 8, 1, 2, 16)
         >>> one.build(), other.build()
         (None, None)
@@ -117,6 +117,7 @@ def assign_arrays(variables: dict, arrays: dict[str, np.ndarray]) -> None:
 
     Example:
         >>> import keras
+        >>> from tfsum.formats.weight_names import variables_by_path
         >>> layer = keras.layers.Dense(1, name="score")
         >>> layer.build((None, 2))
         >>> assign_arrays(variables_by_path(layer), {"kernel": np.ones((2, 1), np.float32)})
