@@ -339,7 +339,7 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
 
     try:
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
-    except UNREADABLE as error:
+    except (tf.errors.OpError, *UNREADABLE) as error:
         raise ExportError(
             f"{folder}/variables: cannot be read ({error}); fetch or export the model again"
         ) from None
