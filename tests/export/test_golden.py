@@ -4,7 +4,7 @@ calls them."""
 import pytest
 
 from tfsum.errors import ExportError
-from tfsum.export.golden import SCORE_TOLERANCE, record, replay
+from tfsum.export.golden import SCORE_TOLERANCE, check_weights, record, replay
 
 REQUEST = {"source": "It rained.", "width": 3}  # no "text" among the names
 ANSWER = {
@@ -91,3 +91,12 @@ def test_what_a_search_finds_otherwise_alone_is_not_recorded():
         )
         == 0.0
     )
+
+
+@pytest.mark.parametrize("index", [None, b"", b"damaged"])
+def test_weights_that_cannot_be_read_are_one_error(tmp_path, index):
+    (tmp_path / "variables").mkdir()
+    if index is not None:
+        (tmp_path / "variables" / "variables.index").write_bytes(index)
+    with pytest.raises(ExportError, match="variables: cannot be read .*fetch or export the model"):
+        check_weights(tmp_path, {})
