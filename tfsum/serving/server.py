@@ -257,8 +257,9 @@ class _HttpServer(uvicorn.Server):
             self.force_exit = self.should_exit = True
             return
 
-        LOG.info("%s: stopping when the accepted requests are answered", signal.Signals(sig).name)
+        # first, since a second signal may come while the line is written
         self.stop(min(DRAIN_SECONDS, self._grace / 2))
+        LOG.info("%s: stopping when the accepted requests are answered", signal.Signals(sig).name)
 
     def stop(self, drain: float) -> None:
         """Stops the server, from any thread.
