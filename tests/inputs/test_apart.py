@@ -34,3 +34,8 @@ def test_a_process_that_ends_without_an_answer(monkeypatch):
     monkeypatch.setattr("tfsum.inputs.apart.sys.executable", "false")
     with pytest.raises(DataError, match="a.txt: cannot be read"):
         text_apart(b"It rained.", "a.txt", 60)
+
+
+def test_a_mailbox_is_one_text():
+    mail = b"From a@b Mon Mar 11 16:45:00 2024\nSubject: Rain\n\nIt rained.\n\n"
+    assert text_apart(mail * 2, "a.mbox", 60) == "It rained.\n\nIt rained."

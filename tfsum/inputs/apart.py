@@ -50,8 +50,8 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
-        (document,) = read_content(sys.stdin.buffer.read(), sys.argv[1])
-        answer = {"text": document.text}
+        documents = read_content(sys.stdin.buffer.read(), sys.argv[1])
+        answer = {"text": "\n\n".join(document.text for document in documents)}
     except DataError as error:
         answer = {"error": str(error)}
     except MemoryError:
