@@ -71,6 +71,8 @@ def test_what_was_said(text, right):
         "1. It rained.\n2. We stayed.\n3. The end.",
         "2019 was wet.\n2020 was dry.\n2021 was cold.",
         "Anna: It rained.\nBen: It did.",
+        "09:00 Opening\n09:30 The minutes are read.\n10:15 Coffee\n10:30 The budget is discussed.",
+        "The train at 10:30 was late.\nThe train at 11:30 too.\nThe bus at 12:00 came.",
         pathlib.Path(__file__, "../../../examples/article.txt").resolve().read_text("utf-8"),
     ],
 )

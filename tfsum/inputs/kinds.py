@@ -185,10 +185,10 @@ def _is_json(data: bytes) -> bool:
 
 def _is_mail(start: bytes) -> bool:
     """Whether it begins with a header of fields, at least two of which only mail has."""
-    start = re.sub(rb"^From \S+ .*\n", b"", start)  # of a mailbox
-    header = re.split(rb"\r?\n\r?\n", start, maxsplit=1)[0]
+    box = re.match(rb"From \S+ .*\d\d:\d\d.*\n", start)  # the first line of a mailbox
+    header = re.split(rb"\r?\n\r?\n", start[box.end() if box else 0 :], maxsplit=1)[0]
     fields = {field.lower() for field in _MAIL.findall(header)}
-    return bool(_FIELD.match(header)) and len(fields) >= 2
+    return bool(_FIELD.match(header)) and len(fields) >= (1 if box else 2)
 
 
 def _is_text(data: bytes) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 _TIME = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
 _CUE = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}.*")
 _TIMED = re.compile(rf"\s*[\[(]?{_TIME}(?:\s*(?:-->|[-–])\s*{_TIME})?[\])]?[\s:–-]*(?=\D|$)")
-_SPEAKER = re.compile(rf"(\S[^\n:]{{0,40}}?)\s+[\[(]?{_TIME}[\])]?\s*")  # Anna Holt  0:03
+_SPEAKER = re.compile(rf"(\S[^\n:]{{0,40}}?)\s+[\[(]?{_TIME}[\])]?\s*$")  # Anna Holt  0:03
+_BEGINS = re.compile(r"\s*(?:[\[(]|00?:)")  # at nought, or in brackets: an agenda does not
 _NUMBERED = re.compile(r"\s*(\d{1,2})(?:\s+|$)(.*)")
 _MESSAGE = re.compile(
     r"\u200e?\[?(?:\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?|\d{4}년 \d{1,2}월 \d{1,2}일),?\s+"
@@ -58,7 +59,7 @@ def spoken_text(text: str) -> str | None:
         return _turns(_cues(every))
     if have(_MESSAGE, SOME):
         return _messages(lines)
-    if have(_TIMED, MOST):
+    if have(_TIMED, MOST) and _BEGINS.match(lines[0]):
         return _turns(_TIMED.sub("", line, count=1) for line in lines)
     if have(_SPEAKER, SOME):
         return _turns(_SPEAKER.sub(r"\1: ", line) for line in lines)
