@@ -109,3 +109,8 @@ def test_headings_and_paragraphs_stay_apart():
     text = "\n".join(["What comes next", *lines, "", *textwrap.wrap(RIGHT, 60)])
     assert flowing(text).split("\n\n") == ["What comes next", LEFT, RIGHT]
     assert flowing("") == ""
+
+
+def test_a_file_that_is_not_quite_right_is_read_all_the_same():
+    data = pdf(column(LEFT, 50)).replace(b"\nendobj", b"endobj")
+    assert pdf_content(data).text == LEFT

@@ -3,8 +3,10 @@
 import collections
 import dataclasses
 import io
+import logging
 import re
 
+import pypdf
 from pdfminer.high_level import extract_pages
 from pdfminer.layout import LTPage, LTTextContainer, LTTextLine
 
@@ -53,6 +55,8 @@ def pdf_content(data: bytes) -> Content:
     Args:
         data: Content of a PDF file.
     """
+    for library in ("pdfminer", "pypdf"):  # what they warn of is an error, or mended
+        logging.getLogger(library).setLevel(logging.ERROR)
     pages = [_lines(page) for page in extract_pages(io.BytesIO(data))]
     counts = collections.Counter(pattern for page in pages for pattern in {x.pattern for x in page})
     least = max(2, REPEATED * len(pages))
@@ -67,7 +71,14 @@ def pdf_content(data: bytes) -> Content:
         for page in pages
         for box in dict.fromkeys(line.box for line in page)
     ]
-    return Content(flowing("\n\n".join(filter(None, blocks))))
+    text = flowing("\n\n".join(filter(None, blocks)))
+    return Content(text or _text_of_damaged(data))
+
+
+def _text_of_damaged(data: bytes) -> str:
+    """The text of a file whose syntax is not quite right, in the order of the file."""
+    pages = pypdf.PdfReader(io.BytesIO(data)).pages
+    return flowing("\n".join(page.extract_text() for page in pages))
 
 
 def _lines(page: LTPage) -> list[_Line]:
