@@ -12,7 +12,7 @@ import pytest
 from tfsum.cli.main import main
 from tfsum.cli.row_file import RowFile
 from tfsum.cli.summaries import count_rows
-from tfsum.errors import Error
+from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import Document, Source
 
 TEXTS = ["It rained all day in the north.", "The bridge was closed at noon.", "We stayed at home."]
@@ -42,12 +42,14 @@ def test_answers_of_a_killed_call_are_kept_but_a_cut_one(tmp_path):
     add(file)
     file.write("a.jsonl:1", {"summary": "another"})  # the one that is there stays
     file.write("a.jsonl:2", {"summary": "two"})
-    file.write("a.jsonl:3", {"error": "wrong"})
+    file.write("a.jsonl:3", {"error": "a summary in a field of that name"})
+    file.add(Document("a.jsonl:4", "", [], DataError("wrong")))
     file.finish()
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert rows == [ROWS[0] | {"summary": "one"}, ROWS[1] | {"summary": "two"}]
+    added = [{"summary": "one"}, {"summary": "two"}, {"error": "a summary in a field of that name"}]
+    assert rows == [row | more for row, more in zip(ROWS, added)]
     errors = (tmp_path / "out.jsonl.errors.jsonl").read_text()
-    assert json.loads(errors) == {"row": "a.jsonl:3", "error": "wrong"}
+    assert json.loads(errors) == {"row": "a.jsonl:4", "error": "wrong"}
     assert not partial.exists()
 
 

@@ -49,30 +49,37 @@ class RowFile:
     def __init__(self, path: str, options: dict[str, Any]) -> None:
         self.path = pathlib.Path(path)
         self._partial = self.path.with_name(f"{self.path.name}.partial")
-        head, *lines = self._lines() or [json_line({"options": options})]
-        if json.loads(head) != {"options": options}:
-            raise Error(
-                f"--output {path}: {self._partial.name} holds answers with other options:"
-                f" {head.strip()}; give the same, or remove that file"
-            )
-        self._answers = {
-            name: answer for line in lines for name, answer in json.loads(line).items()
-        }
         self._rows: dict[str, Row] = {}
-        self.existing = len(self._answers)
+        self._answers: dict[str, dict[str, Any]] = {}
+        self._errors: dict[str, str] = {}
         try:
-            self._file = self._partial.open("w", encoding="utf-8")
+            self._file = self._partial.open("a+b")
+            self._resume({"options": options})
         except OSError as error:
             raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
-        self._file.writelines(f"{line}\n" for line in (head, *lines))
-        self._file.flush()
+        self.existing = len(self._answers)
 
-    def _lines(self) -> list[str]:
-        """The whole lines of an earlier call; the last one of a call that was killed may be cut."""
-        if not self._partial.exists():
-            return []
-        lines = self._partial.read_text(encoding="utf-8").split("\n")
-        return lines[:-1]
+    def _resume(self, head: dict[str, Any]) -> None:
+        """Reads what an earlier call has written; a line that was cut as it was killed goes."""
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content.rfind(b"\n") + 1
+        self._file.truncate(whole)
+        before, *lines = map(json.loads, content[:whole].splitlines() or [json_line(head).encode()])
+        if before != head:
+            raise Error(
+                f"--output {self.path}: {self._partial.name} holds answers with other options:"
+                f" {json_line(before)}; give the same, or remove that file"
+            )
+        if not whole:
+            self._append(head)
+        for line in lines:
+            self._answers |= line.get("answers", {})
+            self._errors |= line.get("errors", {})
+
+    def _append(self, line: dict[str, Any]) -> None:
+        self._file.write(f"{json_line(line)}\n".encode())
+        self._file.flush()
 
     def add(self, document: Document) -> None:
         """Adds a row, in the order of the file.
@@ -81,12 +88,14 @@ class RowFile:
             document: Row with its fields, or with what is wrong with it.
         """
         if document.error is not None:
-            self.write(document.name, {"error": str(document.error)})
+            if document.name not in self._errors:
+                self._errors[document.name] = str(document.error)
+                self._append({"errors": {document.name: str(document.error)}})
         elif document.row is not None:
             self._rows[document.name] = document.row
 
     def has(self, name: str) -> bool:
-        """Whether there is an answer to a row, or an error.
+        """Whether there is an answer to a row.
 
         Args:
             name: Name of the row.
@@ -94,7 +103,7 @@ class RowFile:
         return name in self._answers
 
     def write(self, name: str, answer: dict[str, Any]) -> None:
-        """Adds the answer to a row, or {"error": ...}, if there is none.
+        """Adds the answer to a row, if there is none.
 
         Args:
             name: Name of the row.
@@ -102,8 +111,7 @@ class RowFile:
         """
         if not self.has(name):
             self._answers[name] = answer
-            self._file.write(f"{json_line({name: answer})}\n")
-            self._file.flush()
+            self._append({"answers": {name: answer}})
 
     def finish(self) -> None:
         """Writes the file of all rows, and that of the errors; the partial one goes.
@@ -112,7 +120,6 @@ class RowFile:
             Error: A row has a field of the name of an answer's already, or the file cannot be
                 written.
         """
-        errors = {name: one for name, one in self._answers.items() if "error" in one}
         rows = list(self._joined())
         try:
             if self.path.suffix == ".parquet":
@@ -121,8 +128,10 @@ class RowFile:
                 write_atomically(self.path, _text_of(self.path.suffix, rows))
             failed = self.path.with_name(f"{self.path.name}.errors.jsonl")
             failed.unlink(missing_ok=True)
-            if errors:
-                lines = [json_line({"row": name, **error}) for name, error in errors.items()]
+            if self._errors:
+                lines = [
+                    json_line({"row": name, "error": error}) for name, error in self._errors.items()
+                ]
                 write_atomically(failed, "\n".join([*lines, ""]))
         except OSError as error:
             raise Error(f"--output {self.path}: cannot be written ({error.strerror})") from None
@@ -137,8 +146,6 @@ class RowFile:
         """The rows that have answers, with them."""
         for name, row in self._rows.items():
             answer = self._answers[name]
-            if "error" in answer:
-                continue
             if taken := row.keys() & answer.keys():
                 raise Error(
                     f"{name}: has the field {', '.join(sorted(taken))} already; name"

@@ -153,7 +153,7 @@ def _write(path: str, content: str) -> None:
 def _of_the_file(answer: SummaryAnswer, document: Document) -> SummaryAnswer:
     """An answer whose coverage is of what a reader of the file sees."""
     read, left_out = (len("".join(text.split())) for text in (document.text, document.left_out))
-    return dataclasses.replace(answer, coverage=answer.coverage * read / (read + left_out))
+    return dataclasses.replace(answer, coverage=answer.coverage * read / max(1, read + left_out))
 
 
 def unanswered(
@@ -169,13 +169,14 @@ def unanswered(
     """
     rows = arguments.field is not None
     own = files if isinstance(files, AnswerFiles) else None
+    id = None if isinstance(files, RowFile) else arguments.id  # a row keeps its own columns
     names: set[str] = set()
     for source in sources:
         try:
             if not rows and own and own.is_answered(source, source.name):
                 bar.update()
                 continue
-            for document in read_source(source, arguments.field, arguments.encoding, arguments.id):
+            for document in read_source(source, arguments.field, arguments.encoding, id):
                 repeated = rows and document.name in names
                 names.add(document.name)
                 if isinstance(files, RowFile) and not repeated:

@@ -7,6 +7,7 @@ mail, subtitles, books and more are read, and with --field the rows of JSON Line
 import contextlib
 import functools
 import os
+import pathlib
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -186,7 +187,9 @@ def _places(
     given = {name: value for name, value in options.items() if value not in (None, False)}
     options = request.model_dump(exclude_defaults=True) | given
     if arguments.field and output.endswith(FORMATS):
-        return RowFile(output, options | {"into": arguments.into})
+        files = [pathlib.Path(source.name) for source in sources]
+        read = [[str(file), file.stat().st_mtime_ns] for file in files if file.is_file()]
+        return RowFile(output, options | {"into": arguments.into, "files": read})
     return AnswerFiles(output, sources, SUFFIXES[arguments.format], options)
 
 

@@ -177,8 +177,7 @@ def read_content(
         kind = kind_of(data, name.removesuffix(".gz"))
 
     if field is not None and kind in ("text", "rows", JSON):
-        notes = [] if data.startswith(PARQUET) else decode(data, name, encoding)[1]
-        yield from row_documents(data, notes, name, field, id, encoding)
+        yield from row_documents(data, name, field, id, encoding)
     elif kind == "rows":
         found = found_fields(data, name, encoding)
         raise DataError(
@@ -262,13 +261,12 @@ def _unpacked(data: bytes, name: str) -> bytes:
 
 
 def row_documents(
-    data: bytes, notes: list[str], name: str, field: str, id: str | None, encoding: str | None
+    data: bytes, name: str, field: str, id: str | None, encoding: str | None
 ) -> Iterator[Document]:
     """Reads the documents of rows.
 
     Args:
         data: Content of a file: JSON Lines, an array, a table, or Parquet.
-        notes: Remarks for the reader of each document.
         name: Name of the file.
         field: Field that holds a document.
         id: Field that names a row; None for its line.
@@ -282,11 +280,11 @@ def row_documents(
 
     Example:
         >>> rows = b'{"text": "It rained."}'
-        >>> for document in row_documents(rows, [], "a.jsonl", "text", None, None):
+        >>> for document in row_documents(rows, "a.jsonl", "text", None, None):
         ...     print(document.name, document.text)
         a.jsonl:1 It rained.
     """
-    rows = _rows(data, name, encoding)
+    rows, notes = _rows(data, name, encoding)
     first = list(itertools.islice(rows, LOOK))
     fields = [row for _, row in first if isinstance(row, dict)]
     for wanted, option in ((field, "--field"), (id, "--id")):
@@ -304,20 +302,20 @@ def row_documents(
             if isinstance(row, DataError):
                 raise row
             value = row.get(field, "")
-            text = (
-                ""
-                if value is None or value != value
-                else text_field(place, row, field, options="--field")
-            )
+            is_empty = value is None or value != value  # NaN is not itself
+            text = "" if is_empty else text_field(place, row, field, options="--field")
             label = line if id is None else text_field(place, row, id, number=True, options="--id")
             yield Document(f"{name}:{label}", text, notes, row=row)
         except DataError as error:
             yield Document(place, "", [], error)
 
 
-def _rows(data: bytes, name: str, encoding: str | None) -> Iterator[tuple[int, Row | DataError]]:
-    text = "" if data.startswith(PARQUET) else decode(data, name, encoding)[0]
-    return read_rows(data, text, name)
+def _rows(
+    data: bytes, name: str, encoding: str | None
+) -> tuple[Iterator[tuple[int, Row | DataError]], list[str]]:
+    """The rows of a file, and notes on its encoding."""
+    text, notes = ("", list[str]()) if data.startswith(PARQUET) else decode(data, name, encoding)
+    return read_rows(data, text, name), notes
 
 
 def found_fields(data: bytes, name: str, encoding: str | None) -> str:
@@ -332,12 +330,10 @@ def found_fields(data: bytes, name: str, encoding: str | None) -> str:
         >>> found_fields(b"id;text\\n1;It rained.", "a.csv", None)
         'the first has the fields id, text'
     """
-    _, row = next(_rows(data, name, encoding), (0, None))
-    return (
-        f"the first has the fields {', '.join(row)}"
-        if isinstance(row, dict)
-        else "the first cannot be read"
-    )
+    _, row = next(_rows(data, name, encoding)[0], (0, None))
+    if not isinstance(row, dict):
+        return "the first cannot be read"
+    return f"the first has the fields {', '.join(row)}"
 
 
 def without_tables(text: str) -> str:
