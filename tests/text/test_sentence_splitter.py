@@ -169,6 +169,17 @@ def test_every_rule_is_needed_by_its_example(monkeypatch, stage, rule):
     load_passes.cache_clear()
 
 
+def test_passes_do_what_their_rules_do_one_by_one(monkeypatch):
+    texts = [case["text"] for case in CASES] + [rule.values[1].example for rule in WALK]
+    together = _sentences(texts)
+    monkeypatch.setattr(
+        "tfsum.text.sentence_splitter.load_passes", lambda stage: RULES.get(stage, ())
+    )
+    monkeypatch.setattr(SentenceSplitter, "_split", SentenceSplitter._split.python_function)
+    monkeypatch.setitem(SPLITTERS, "sentence", SentenceSplitter("sentence"))
+    assert _sentences(texts) == together
+
+
 def test_rules_have_different_names():
     names = [rule.name for rules in RULES.values() for rule in rules]
     assert len(set(names)) == len(names)

@@ -111,32 +111,39 @@ def load_passes(stage: str) -> tuple[Rule, ...]:
     passes: list[Rule] = []
     for (_, shape, _), same in itertools.groupby(load_rules().get(stage, ()), _written):
         rules = list(same)
-        size = {"": 1, "pair": MOST_GROUPS // 2}.get(shape, len(rules))
-        for first in range(0, len(rules), size):
-            together = rules[first : first + size]
-            patterns = [rule.pattern for rule in together]
-            if len(together) > 1 and shape == "pair":
-                groups = "".join(rf"\{i + 1}" for i in range(2 * len(together)))
-                together = [
-                    dataclasses.replace(rules[0], pattern="|".join(patterns), rewrite=groups)
-                ]
-            elif len(together) > 1:
-                tail = BEGIN if shape == "marked" else ""
-                bodies = "|".join(pattern.removesuffix(tail)[1:-1] for pattern in patterns)
-                together = [dataclasses.replace(rules[0], pattern=f"({bodies}){tail}")]
-            passes += together
+        if shape == "":
+            passes += rules
+        elif shape == "pair":
+            most = MOST_GROUPS // 2
+            passes += [_pairs(rules[i : i + most]) for i in range(0, len(rules), most)]
+        else:
+            passes.append(_alternatives(rules, BEGIN if shape == "marked" else ""))
     return tuple(passes)
+
+
+def _pairs(rules: list[Rule]) -> Rule:
+    """Rules that keep two groups each, as one: those of the others are empty."""
+    groups = "".join(rf"\{number}" for number in range(1, 2 * len(rules) + 1))
+    pattern = "|".join(rule.pattern for rule in rules)
+    return dataclasses.replace(rules[0], pattern=pattern, rewrite=groups)
+
+
+def _alternatives(rules: list[Rule], tail: str) -> Rule:
+    """Rules that keep one group each, before the same end, as one."""
+    bodies = "|".join(rule.pattern.removesuffix(tail)[1:-1] for rule in rules)
+    return dataclasses.replace(rules[0], pattern=f"({bodies}){tail}")
 
 
 def _written(rule: Rule) -> tuple[str, str, int]:
     """What a rule writes, around or behind which groups of its pattern, and how often."""
     pattern, rewrite = rule.pattern, rule.rewrite
-    shape = ""
-    if rewrite == r"\1\2" and pattern.count(f"){BEGIN}(") == 1 and pattern.endswith(")"):
-        shape = "pair"
-    elif rewrite.startswith(r"\1") and r"\2" not in rewrite and pattern.startswith("("):
-        shape = "marked" if pattern.endswith(f"){BEGIN}") else "group" * pattern.endswith(")")
-    return rewrite, shape, rule.times
+    is_one = rewrite.startswith(r"\1") and r"\2" not in rewrite and pattern.startswith("(")
+    shapes = {
+        "pair": rewrite == r"\1\2" and pattern.count(f"){BEGIN}(") == 1 and pattern[-1] == ")",
+        "marked": is_one and pattern.endswith(f"){BEGIN}"),
+        "group": is_one and pattern.endswith(")"),
+    }
+    return rewrite, next((shape for shape, is_it in shapes.items() if is_it), ""), rule.times
 
 
 def _files() -> list[dict]:
