@@ -9,7 +9,8 @@ from cases import first_by_default
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertSumExt
-from tfsum.models.sentence_heads import HEADS, word_loss
+from tfsum.models.sentence_heads import HEADS
+from tfsum.models.sentence_losses import word_loss
 
 BERT = {
     "vocab_size": 40,
@@ -305,7 +306,7 @@ def test_the_loss_of_words_is_that_of_a_poisson_distribution():
 
 def test_a_model_with_a_word_head(tmp_path):
     model, inputs = make(word_head=True), row([4, 3, 5])
-    logits, rates = model.read(inputs)
+    logits, rates, _ = model.read(inputs)
     np.testing.assert_array_equal(logits, model(inputs))
     assert rates.shape == (1, 12, 2) and (np.asarray(rates) > 0).all()
 

@@ -13,14 +13,17 @@ from tfsum.errors import Error
 from tfsum.formats import assign_weights, weight_names
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
-from tfsum.models.sentence_heads import HEADS, word_loss
+from tfsum.models.sentence_heads import HEADS
+from tfsum.models.sentence_losses import embedding_loss, label_loss, word_loss
+from tfsum.models.sentence_pooling import POOLINGS
 from tfsum.models.with_bert import BertSum
 from tfsum.tensor import Tensor
 
-POOLINGS, REDUCTIONS = ("cls", "mean"), ("mean", "sum")
+REDUCTIONS = ("mean", "sum")
 # The mean loss of an n-gram beside that of a sentence, as the shipped model was trained: a tenth of
 # each n-gram's, of which a document has some 25 a sentence.
 WORD_LOSS_WEIGHT = 2.5
+EMBEDDING_LOSS_WEIGHT = 2.0  # the mean loss of a sentence's embedding beside that of its label
 
 
 @saving.register_keras_serializable("tfsum")
@@ -42,6 +45,12 @@ class BertSumExt(BertSum):
     begins there, -1 for none, and `gram_counts` (B, U) are their numbers in the summary, -1 for
     padding.
 
+    With `embedding_width` the model also gives each sentence an embedding, a unit vector near those
+    of sentences that mean the same. It learns them from the vectors that another encoder gives each
+    sentence alone, `sentence_embeddings` (B, S, W), by the cosine between the two, as in Reimers
+    and Gurevych 2020, "Making Monolingual Sentence Embeddings Multilingual using Knowledge
+    Distillation".
+
     Args:
         bert: A `Bert`, or the dict of its arguments.
         head: Name of the head in `HEADS`: "classifier", "transformer", or "lstm" once
@@ -51,6 +60,7 @@ class BertSumExt(BertSum):
         word_head: Whether there is a word head.
         length_input: Add to each sentence's vector a learned function of the logarithm of its
             number of tokens, which is not in the vector of either pooling.
+        embedding_width: W, the width of the sentences' embeddings; 0 for none.
         window_length: Tokens in a window; the encoder's `max_position_embeddings` by default.
         head_layers: Layers of the transformer head.
         head_num_heads: Number of its attention heads.
@@ -96,8 +106,9 @@ class BertSumExt(BertSum):
         "labels": ("batch", "sentences"),
         "grams": ("batch", "tokens", "orders"),
         "gram_counts": ("batch", "grams"),
+        "sentence_embeddings": ("batch", "sentences", "width"),
     }
-    optional_inputs = ("grams", "gram_counts")
+    optional_inputs = ("grams", "gram_counts", "sentence_embeddings")
 
     def __init__(
         self,
@@ -106,6 +117,7 @@ class BertSumExt(BertSum):
         pooling: str = "cls",
         word_head: bool = False,
         length_input: bool = False,
+        embedding_width: int = 0,
         window_length: int | None = None,
         head_layers: int = 2,
         head_num_heads: int = 8,
@@ -123,6 +135,7 @@ class BertSumExt(BertSum):
             "pooling": pooling,
             "word_head": word_head,
             "length_input": length_input,
+            "embedding_width": embedding_width,
             "window_length": self.window_length,
             "head_layers": head_layers,
             "head_num_heads": head_num_heads,
@@ -170,14 +183,25 @@ class BertSumExt(BertSum):
         if self.config["word_head"]:
             few = initializers.Constant(-3.0)  # one n-gram in twenty is in a summary
             self.words = layers.Dense(2, bias_initializer=few, name="words", dtype="float32")
-            self.loss_terms = [metrics.Mean(name) for name in ("sentence_loss", "word_loss")]
+
+        self.embedding: Any = None
+        if wanted := self.config["embedding_width"]:
+            # the mean of the tokens itself at first, which is the teacher's way
+            same = initializers.Identity()
+            self.embedding = layers.Dense(
+                wanted, kernel_initializer=same, name="embedding", dtype="float32"
+            )
+
+        further = {"word_loss": self.words, "embedding_loss": self.embedding}
+        if names := [name for name, layer in further.items() if layer is not None]:
+            self.loss_terms = [metrics.Mean(name) for name in ("sentence_loss", *names)]
 
     def build_head(self) -> None:
         self.head.build(None)
         if self.length is not None:
             self.length.build((None, None, 2))
-        if self.words is not None:
-            self.words.build((None, None, self.bert.config["hidden_size"]))
+        for layer in filter(None, (self.words, self.embedding)):
+            layer.build((None, None, self.bert.config["hidden_size"]))
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Scores sentences.
@@ -192,22 +216,19 @@ class BertSumExt(BertSum):
 
     def read(
         self, inputs: dict[str, Tensor], training: bool | None = None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Scores sentences, and words where there is a word head.
-
-        Args:
-            inputs: Those of `call`.
-
-        Returns:
-            Float32 logits (B, S) of the sentences, and `word_rates` (B, T, 2) or None.
-        """
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Returns the logits (B, S), `word_rates` (B, T, 2) or None, and `embed_sentences` (B, S,
+        W) or None, all float32; the inputs are those of `call`."""
         token_ids, starts = inputs["token_ids"], ops.cast(inputs["sentence_starts"], "int32")
         sequence = self.bert.encode_windows(
             token_ids, inputs["segment_ids"], self.window_length, training
         )
         vectors = self.pool_sentences(sequence, token_ids, starts)
-        logits = self.score_sentences(vectors, starts >= 0, training=training)
-        return logits, None if self.words is None else self.word_rates(sequence)
+        return (
+            self.score_sentences(vectors, starts >= 0, training=training),
+            None if self.words is None else self.word_rates(sequence),
+            None if self.embedding is None else self.embed_sentences(vectors),
+        )
 
     def sentence_vectors(
         self,
@@ -242,6 +263,17 @@ class BertSumExt(BertSum):
         """
         return ops.softplus(self.words(ops.cast(sequence, "float32")))
 
+    def embed_sentences(self, vectors: Tensor) -> Tensor:
+        """Computes the embeddings of sentences.
+
+        Args:
+            vectors: Float tensor (..., D), a vector for each sentence.
+
+        Returns:
+            Float32 tensor (..., W) of unit length.
+        """
+        return ops.normalize(self.embedding(ops.cast(vectors, "float32")), axis=-1)
+
     def pool_sentences(
         self, sequence: Tensor, token_ids: Tensor, sentence_starts: Tensor
     ) -> Tensor:
@@ -255,17 +287,7 @@ class BertSumExt(BertSum):
         Returns:
             Float tensor (B, S, D), 0 where there is no sentence.
         """
-        inside = _tokens_of_sentences(padding_mask(token_ids), sentence_starts)  # (B, S, T)
-        count = ops.maximum(ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0)
-
-        if self.pooling == "cls":
-            vectors = ops.take_along_axis(
-                sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1
-            )
-        else:
-            total = ops.matmul(ops.cast(inside, sequence.dtype), sequence)
-            vectors = ops.cast(ops.cast(total, "float32") / count, sequence.dtype)
-
+        vectors, count = POOLINGS[self.pooling](sequence, padding_mask(token_ids), sentence_starts)
         if self.length is not None:
             # ln(count) and its square, about 0 at 20 tokens: (B, S, 1) -> (B, S, 2)
             from_twenty = ops.log(count) - 3.0
@@ -307,32 +329,42 @@ class BertSumExt(BertSum):
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Sums the binary cross-entropy of the real sentences; labels may lie between 0 and 1.
 
-        With a word head float32 (2,): also the summed loss of the document's n-grams, see
-        `word_loss`.
+        With `loss_terms` a vector: also the summed loss of the document's n-grams, see `word_loss`,
+        and one less the cosine of each sentence's embedding and the wanted one.
         """
         labels = ops.cast(self.labels_of(x, y), "float32")
-        logits, rates = self.read(x, training=training)
-        logits = ops.cast(logits, "float32")
-        # -(y ln p + (1-y) ln(1-p)) with p = sigmoid(logit), in the form that never overflows
-        loss = ops.maximum(logits, 0.0) - logits * labels + ops.log1p(ops.exp(-ops.abs(logits)))
-        sentences = ops.sum(ops.where(x["sentence_starts"] >= 0, loss, 0.0))
-        if rates is None:
-            return sentences
-        return ops.stack([sentences, ops.sum(word_loss(rates, x["grams"], x["gram_counts"]))])
+        logits, rates, embeddings = self.read(x, training=training)
+        real = x["sentence_starts"] >= 0
+        terms = [ops.sum(ops.where(real, label_loss(logits, labels), 0.0))]
+        if rates is not None:
+            terms.append(ops.sum(word_loss(rates, x["grams"], x["gram_counts"])))
+        if embeddings is not None:
+            loss = embedding_loss(embeddings, x["sentence_embeddings"])
+            terms.append(ops.sum(ops.where(real, loss, 0.0)))
+        return ops.stack(terms) if self.loss_terms else terms[0]
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
-        """Counts the real sentences: float32 scalar; with a word head (2,), also the n-grams."""
+        """Counts the real sentences: float32 scalar; with `loss_terms` a vector, in which the
+        weight of the n-grams is their number."""
         sentences = ops.sum(ops.cast(x["sentence_starts"] >= 0, "float32"))
-        if self.words is None:
+        if not self.loss_terms:
             return sentences
-        return ops.stack([sentences, ops.sum(ops.cast(x["gram_counts"] >= 0, "float32"))])
+        weights = [sentences]
+        if self.words is not None:
+            weights.append(ops.sum(ops.cast(x["gram_counts"] >= 0, "float32")))
+        if self.embedding is not None:
+            weights.append(sentences)
+        return ops.stack(weights)
 
     def loss_scale(self, weight: Tensor) -> Tensor:
-        """The inverse of each weight, that of the n-grams times `WORD_LOSS_WEIGHT`."""
+        """The inverse of each weight, times the factor of each of `loss_terms`."""
         scale = super().loss_scale(weight)
-        if self.words is None:
+        if not self.loss_terms:
             return scale
-        return scale * ops.convert_to_tensor([1.0, WORD_LOSS_WEIGHT], "float32")
+        factors = {"word_loss": WORD_LOSS_WEIGHT, "embedding_loss": EMBEDDING_LOSS_WEIGHT}
+        return scale * ops.convert_to_tensor(
+            [factors.get(term.name, 1.0) for term in self.loss_terms], "float32"
+        )
 
     def check_inputs(self, x: dict, y: Tensor | None = None) -> None:
         super().check_inputs(x, y)
@@ -341,6 +373,12 @@ class BertSumExt(BertSum):
                 "BertSumExt: the model has a word head, and the inputs no grams and gram_counts;"
                 " give ExtractiveBatches the summaries (or DocumentBatcher words), or make the"
                 " model without word_head"
+            )
+        if self.embedding is not None and "sentence_embeddings" not in x:
+            raise Error(
+                "BertSumExt: the model gives embeddings of sentences, and the inputs no"
+                " sentence_embeddings to learn them from; give DocumentBatcher embeddings, or make"
+                " the model without embedding_width"
             )
 
     @classmethod
@@ -353,17 +391,6 @@ class BertSumExt(BertSum):
 
     def head_variables(self) -> dict:
         """Returns the weights above the encoder by their path."""
-        return weight_names.layer_variables(*filter(None, (self.head, self.length, self.words)))
-
-
-def _tokens_of_sentences(real, starts):
-    """Which tokens belong to which sentence: bool (B, T), int32 starts (B, S) -> bool (B, S, T)."""
-    length = ops.shape(real)[1]
-
-    # A sentence ends where the next begins; the last one where the row does. Padding between
-    # windows is not real.
-    later = ops.where(starts >= 0, starts, length)
-    ends = ops.concatenate([later[:, 1:], ops.full_like(later[:, :1], length)], axis=1)
-
-    position = ops.arange(length)[None, None, :]
-    return (position >= starts[..., None]) & (position < ends[..., None]) & real[:, None, :]
+        return weight_names.layer_variables(
+            *filter(None, (self.head, self.length, self.words, self.embedding))
+        )

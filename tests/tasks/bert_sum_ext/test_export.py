@@ -373,7 +373,7 @@ def test_chosen_by_the_words_that_a_word_head_expects(transformer, report, tmp_p
     sentences = [data[a:b].decode() for a, b in zip(every["start"][0], every["end"][0]) if a >= 0]
     inputs = windows_in_python(sentences, tmp_path / "source", model.window_length)
     plain = BertSumExt.from_pretrained(str(tmp_path / "source"))
-    logits, rates = plain.read(inputs)
+    logits, rates, _ = plain.read(inputs)
     np.testing.assert_allclose(every["score"][0, :count], tf.sigmoid(logits)[0], atol=1e-5)
     ids, special = inputs["token_ids"][0], [0, module.word_piece.cls_id, module.word_piece.sep_id]
     ranks = expected_rouge_ranks(

@@ -34,6 +34,7 @@ class WindowedDocuments:
         counts: Counts of what was cut or left out.
         summary_pieces: Ids of the summaries, end to end.
         first_summary_piece: (D + 1,) int64.
+        number: (S,) int64 the number of a sentence among all sentences of the records.
 
     Example:
         >>> pieces, counts = np.array([5, 6, 7, 8, 9]), np.array([3, 2])
@@ -54,6 +55,7 @@ class WindowedDocuments:
     counts: dict[str, int]
     summary_pieces: np.ndarray
     first_summary_piece: np.ndarray
+    number: np.ndarray
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -162,6 +164,7 @@ def in_windows(
         },
         summary_pieces=summary_pieces,
         first_summary_piece=np.concatenate([[0], np.cumsum(summary_counts[used])]),
+        number=np.flatnonzero(keep),
     )
 
 
@@ -184,6 +187,8 @@ class DocumentBatcher(TokenBudgetBatcher):
         words: Pieces that ROUGE counts, (V,) bool (`tfsum.text.expected_rouge.is_word`), for a
             model with a word head: a batch then also has `grams` and `gram_counts`, see
             `BertSumExt`.
+        embeddings: Embedding of each sentence of the records, (N, W) int8, for a model that learns
+            them: a batch then also has `sentence_embeddings`.
 
     Raises:
         DataError: Longest document alone exceeds the budget, or the records hold no summary for the
@@ -221,9 +226,15 @@ class DocumentBatcher(TokenBudgetBatcher):
         cls_id: int,
         sep_id: int,
         words: np.ndarray | None = None,
+        embeddings: np.ndarray | None = None,
     ) -> None:
         super().__init__(documents.length, tokens_per_batch)
-        self._words = words
+        self._words, self._embeddings = words, embeddings
+        if embeddings is not None:
+            self.signature = {  # type: ignore[misc]
+                **self.signature,
+                "sentence_embeddings": tf.TensorSpec((None, None, embeddings.shape[1]), tf.int8),
+            }
         if words is not None:
             self.signature = {  # type: ignore[misc]
                 **self.signature,
@@ -277,12 +288,16 @@ class DocumentBatcher(TokenBudgetBatcher):
         sentence_starts[row, column] = start
         labels = np.zeros(sentence_starts.shape, np.float32)
         labels[row, column] = documents.labels[sentence]
-        batch = {
+        batch: dict[str, np.ndarray] = {
             "token_ids": token_ids,
             "segment_ids": segment_ids,
             "sentence_starts": sentence_starts,
             "labels": labels,
         }
+        if self._embeddings is not None:
+            wanted = np.zeros((*labels.shape, self._embeddings.shape[1]), np.int8)
+            wanted[row, column] = self._embeddings[documents.number[sentence]]
+            batch["sentence_embeddings"] = wanted
         if self._words is None:
             return batch
 

@@ -62,6 +62,11 @@ class ModelSettings(SummarizerSettings):
     length_input: bool = Field(
         False, description="Whether the head also sees the number of tokens of each sentence."
     )
+    embedding_teacher: str | None = Field(
+        None,
+        description="Folder of a BERT with the same vocabulary; the model learns to give each"
+        " sentence the mean vector that this BERT gives it alone.",
+    )
     head_layers: int = Field(2, ge=1, description="Layers of the transformer head.")
     head_num_heads: int = Field(8, ge=1, description="Attention heads of the transformer head.")
     head_feed_forward_width: int = Field(

@@ -14,11 +14,13 @@ from tfsum.data.records import Paths, load_columns, read_records
 from tfsum.evaluation.rouge import METRICS, score_summaries
 from tfsum.formats.config_json import read_bert_config
 from tfsum.formats.int8_rows import rounded_rows
+from tfsum.formats.model_folder import local_folder
 from tfsum.models import Bert, BertSumExt
 
 # `tfsum.papers` also adds its head to those of BertSumExt.
 from tfsum.papers.batches import OriginalBatcher
 from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, RecipeSettings, TrainSettings
+from tfsum.tasks.bert_sum_ext.teacher import sentence_embeddings
 from tfsum.text.expected_rouge import is_word
 from tfsum.text.known_words import frequent_words
 from tfsum.text.selection import select_sentences
@@ -35,7 +37,7 @@ from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
 from tfsum.training.workers import Workers
 
-SHAPE = ("head", "pooling", "word_head", "length_input", "legacy")
+SHAPE = ("head", "pooling", "word_head", "length_input", "embedding_width", "legacy")
 """Keys of [model] and arguments of `BertSumExt` on which its weights depend."""
 SIZES = ("head_layers", "head_num_heads", "head_feed_forward_width")
 """Such keys of the transformer head."""
@@ -73,12 +75,17 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumExt:
     else:
         encoder = {**read_bert_config(data.folder), **settings.dropout_rates}
 
+    width = 0
+    if settings.embedding_teacher:
+        width = read_bert_config(local_folder(settings.embedding_teacher))["hidden_size"]
+
     model = BertSumExt(
         encoder,
         head=settings.head,
         pooling=settings.pooling,
         word_head=settings.word_head,
         length_input=settings.length_input,
+        embedding_width=width,
         window_length=settings.window_length,
         head_layers=settings.head_layers,
         head_num_heads=settings.head_num_heads,
@@ -224,7 +231,7 @@ class ExtractiveValidation:
 
 def _scores(model: BertSumExt, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
     """Probabilities of the sentences (B, S), and the rates of the words (B, T, 2) or (B, T, 0)."""
-    logits, rates = model.read(batch, training=False)
+    logits, rates, _ = model.read(batch, training=False)
     if rates is None:
         rates = tf.zeros(tf.concat([tf.shape(batch["token_ids"]), [0]], 0))
     return tf.sigmoid(logits), rates
@@ -260,6 +267,14 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
 
         self._legacy, self._records = recipe.data.legacy, data.records["train"]
         self._word_piece = WordPiece.from_file(data.folder / "vocab.txt")
+        self._embeddings = None
+        if recipe.model.embedding_teacher:
+            self._embeddings = sentence_embeddings(
+                self._records,
+                recipe.model.embedding_teacher,
+                self._word_piece,
+                model.window_length,
+            )
         # The batches of first windows are not needed after the others are read.
         self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
 
@@ -298,7 +313,7 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
         documents, words = load_windows(self._records, length, max_windows), None
         if self.model.config["word_head"]:
             words = is_word(self._word_piece.vocabulary)
-        return DocumentBatcher(documents, budget, **ids, words=words)
+        return DocumentBatcher(documents, budget, **ids, words=words, embeddings=self._embeddings)
 
     def rows(self, step: int) -> list[str]:
         """Names the documents of a step by their ids."""

@@ -1,0 +1,86 @@
+"""The embeddings of sentences from which a `BertSumExt` learns its own."""
+
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+import tqdm
+
+from tfsum.atomic_files import atomic_path
+from tfsum.data.batcher import padded
+from tfsum.data.records import load_columns, shard_paths
+from tfsum.errors import RecipeError
+from tfsum.formats.model_folder import local_folder
+from tfsum.models import Bert
+from tfsum.terminal_size import bar_size
+from tfsum.text.word_piece import WordPiece
+
+PREFIX = "query: "  # which the e5 encoders were trained with (Wang et al. 2024)
+TOKENS = 4096  # of a batch
+LENGTHS = 8  # rows are padded to multiples of it, so that few shapes are met
+
+
+def sentence_embeddings(
+    records: pathlib.Path, folder: str, word_piece: WordPiece, longest: int
+) -> np.ndarray:
+    """The mean vectors that a BERT gives the sentences of records, each read alone.
+
+    They are kept beside each shard, so that a call that was stopped goes on, and another finds
+    them.
+
+    Args:
+        records: Folder of the records.
+        folder: Folder of the BERT, as a recipe names it.
+        word_piece: Tokenizer of the records.
+        longest: Tokens of a sentence that are read.
+
+    Returns:
+        (S, D) int8: of each sentence of the records in order the direction of its vector, whose
+        largest number is 127.
+
+    Raises:
+        RecipeError: The BERT has another vocabulary.
+    """
+    teacher = local_folder(folder)
+    if WordPiece.from_file(teacher / "vocab.txt").vocabulary != word_piece.vocabulary:
+        raise RecipeError(
+            f"[model] embedding_teacher: {folder} has another vocabulary than the encoder; expected"
+            " the same vocab.txt, since the records hold its pieces"
+        )
+
+    files = {path: path.with_suffix(f".{teacher.name}.npy") for path in shard_paths(records)}
+    if missing := [path for path, file in files.items() if not file.is_file()]:
+        bert = Bert.from_pretrained(teacher)
+
+        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)], autograph=False)
+        def embed(ids: tf.Tensor) -> tf.Tensor:
+            """The mean vectors of rows (B, T), padded with 0, as directions (B, D) int8."""
+            real = tf.cast(ids != 0, tf.float32)[..., tf.newaxis]
+            vectors = tf.cast(bert.encode(ids, tf.zeros_like(ids)), tf.float32)
+            mean = tf.reduce_sum(vectors * real, 1)
+            largest = tf.reduce_max(tf.abs(mean), axis=1, keepdims=True)
+            return tf.cast(tf.round(127.0 * mean / largest), tf.int8)
+
+        before = [word_piece.cls_id, *word_piece.tokenize([PREFIX])[0].numpy()]
+        for path in tqdm.tqdm(missing, unit=" shards of embeddings", **bar_size()):
+            (pieces, _), (counts, _) = load_columns(path, "pieces", "piece_counts")
+            of_shard = np.zeros((len(counts), bert.config["hidden_size"]), np.int8)
+            for rows in _batches(counts + len(before) + 1):
+                ids = padded(pieces, counts, rows, before, [word_piece.sep_id])[:, :longest]
+                short = -ids.shape[1] % LENGTHS
+                of_shard[rows] = embed(np.pad(ids, [(0, 0), (0, short)])[:, :longest])
+            with atomic_path(files[path]) as part, part.open("wb") as file:
+                np.save(file, of_shard)
+
+    return np.concatenate([np.load(file) for file in files.values()])
+
+
+def _batches(lengths: np.ndarray) -> list[np.ndarray]:
+    """Rows (B,) of about equal length, `TOKENS` tokens at most where they have so many."""
+    order = np.argsort(lengths, kind="stable")
+    batches, first = [], 0
+    for end in range(1, len(order) + 1):
+        if end == len(order) or (end + 1 - first) * lengths[order[end]] > TOKENS:
+            batches.append(order[first:end])
+            first = end
+    return batches
