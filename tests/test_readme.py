@@ -87,6 +87,7 @@ def test_the_client_of_the_readme(capsys):
     assert capsys.readouterr().out == "The bridge was closed on Monday.\n"
 
 
+@pytest.mark.usefixtures("opened_once")
 @pytest.mark.skipif(
     "bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet"
 )

@@ -5,13 +5,14 @@ that a request stands for, and what is wrong with them is the server's to say.
 """
 
 import asyncio
+import functools
 import json
 import urllib.error
 import urllib.request
 
 import numpy as np
 import pytest
-from patient_client import TIMEOUT, Client
+from patient_client import Client
 
 pytest.importorskip("tensorflow")
 
@@ -20,7 +21,6 @@ from tfsum.cli.main import main
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inference.texts import filled
 from tfsum.request import SummaryRequest
-from tfsum.serving import Server, ServerSettings
 from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of
 
 TEXT = (
@@ -71,16 +71,7 @@ WRONG = {
 }
 
 
-@pytest.fixture(scope="module")
-def server():
-    with Server(settings=ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT)) as started:
-        yield started
-
-
-@pytest.fixture(autouse=True)
-def one_model(shipped, monkeypatch):
-    """The model in this process is loaded once."""
-    monkeypatch.setitem(vars(tfsum), "load", lambda path=None, compute="float32": shipped)
+pytestmark = pytest.mark.usefixtures("opened_once")
 
 
 def texts_of(name):
@@ -91,6 +82,11 @@ def by_python(server, texts, fields):
     if fields.get("together"):
         return tfsum.load().together(texts, **fields)
     return tfsum.load()(texts[0], **fields)
+
+
+@functools.cache
+def expected_of(request_name):
+    return by_python(None, texts_of(request_name), REQUESTS[request_name])
 
 
 def by_client(server, texts, fields, url=None):
@@ -224,9 +220,9 @@ def check(found, expected):
 
 @pytest.mark.parametrize("request_name", REQUESTS)
 @pytest.mark.parametrize("entrance", ENTRANCES)
-def test_the_answer_is_that_of_python(server, entrance, request_name):
+def test_the_answer_is_that_of_python(shipped_server, entrance, request_name):
     texts, fields = texts_of(request_name), REQUESTS[request_name]
-    check(ENTRANCES[entrance](server, texts, fields), by_python(server, texts, fields))
+    check(ENTRANCES[entrance](shipped_server, texts, fields), expected_of(request_name))
 
 
 def options_of(fields):
@@ -238,17 +234,19 @@ def options_of(fields):
 
 @pytest.mark.parametrize("request_name", REQUESTS)
 @pytest.mark.parametrize("asks_server", [False, True], ids=["here", "server"])
-def test_the_command_line_answers_as_python(server, tmp_path, capsys, request_name, asks_server):
+def test_the_command_line_answers_as_python(
+    shipped_server, tmp_path, capsys, request_name, asks_server
+):
     texts, fields = texts_of(request_name), REQUESTS[request_name]
     paths = [tmp_path / f"{i}.txt" for i in range(len(texts))]
     for path, text in zip(paths, texts):
         path.write_text(text, encoding="utf-8")
-    where = ["--server", f"http://127.0.0.1:{server.port}"] if asks_server else []
+    where = ["--server", f"http://127.0.0.1:{shipped_server.port}"] if asks_server else []
     words = ["summarize", *map(str, paths), "--format", "json", *options_of(fields), *where]
     assert main(words) == 0
     found = json.loads(capsys.readouterr().out)
 
-    expected = by_python(server, texts, fields)
+    expected = expected_of(request_name)
     assert [found["summary"], found["sentences"]] == [expected.summary, expected.sentences]
     assert [*map(tuple, found["offsets"])] == expected.offsets
     assert (found["newline"], found["warnings"]) == (expected.newline, expected.warnings)
@@ -260,11 +258,11 @@ def test_the_command_line_answers_as_python(server, tmp_path, capsys, request_na
 
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("entrance", ["python", "client", "rest", "mcp"])
-def test_the_error_is_the_same(server, entrance, name):
+def test_the_error_is_the_same(shipped_server, entrance, name):
     fields, message = WRONG[name]
     ask = {"python": by_python, **ENTRANCES}[entrance]
     with pytest.raises(tfsum.Error) as caught:
-        ask(server, [TEXT, OTHER], fields)
+        ask(shipped_server, [TEXT, OTHER], fields)
     assert message in str(caught.value)
 
 

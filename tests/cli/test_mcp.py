@@ -7,7 +7,6 @@ import sys
 import pytest
 from mcp import Client, StdioServerParameters
 
-import tfsum
 from tfsum.cli.main import main
 from tfsum.cli.mcp import LARGEST, mcp_server
 from tfsum.inference.saved_model import shipped_folder
@@ -19,7 +18,7 @@ TEXT = (
 
 
 @pytest.fixture(scope="module")
-def call(tmp_path_factory):
+def call(tmp_path_factory, shipped):
     """Calls a tool: its structured answer, or the text of its error."""
     base = tmp_path_factory.mktemp("files")
     root = base / "root"
@@ -29,7 +28,7 @@ def call(tmp_path_factory):
     (base / "secret.txt").write_text("A secret.", encoding="utf-8")
     (root / "link.txt").symlink_to(base / "secret.txt")
     (root / "large.txt").write_bytes(b"a" * (LARGEST + 1))
-    server = mcp_server(tfsum.load(), root)
+    server = mcp_server(shipped, root)
 
     def call(tool, server=server, **arguments):
         async def ask():
@@ -43,17 +42,16 @@ def call(tmp_path_factory):
     return call
 
 
-def test_the_answers_are_those_of_python(call):
-    model = tfsum.load()
-    expected, found = model(TEXT, words=20), call("summarize", text=TEXT, words=20)
+def test_the_answers_are_those_of_python(call, shipped):
+    expected, found = shipped(TEXT, words=20), call("summarize", text=TEXT, words=20)
     assert found["summary"] == expected.summary
     assert [(s["start"], s["end"]) for s in found["sentences"]] == expected.offsets
-    assert call("summarize", text=TEXT)["summary"] == model(TEXT).summary
+    assert call("summarize", text=TEXT)["summary"] == shipped(TEXT).summary
     one = call("summarize", text=TEXT, sentences=1, query="What does the bridge cost?")
     assert one["summary"] == "The bridge will cost forty million dollars."
     short = call("compress", text=TEXT, words=15, query="May")["summary"]
     assert len(short.split()) <= 15 and short.endswith("the work begins in May.")
-    (words,) = model.keywords([TEXT], 2)
+    (words,) = shipped.keywords([TEXT], 2)
     assert [word["text"] for word in call("keywords", text=TEXT, number=2)["keywords"]] == [
         str(word) for word in words
     ]
@@ -84,13 +82,13 @@ def test_no_other_file_and_no_address(call, file):
     )
 
 
-def test_wrong_calls(call):
+def test_wrong_calls(call, shipped):
     assert "expected either `text` or `file`" in call("summarize")
     assert "expected either `text` or `file`" in call("summarize", text="a", file="news.txt")
     assert "larger than 8 MB" in call("summarize", file="large.txt")
     assert "may have 8388608" in call("summarize", text="a" * (LARGEST + 1))
     assert "share" in call("summarize", text="a", share=3)
-    without = mcp_server(tfsum.load(), None)
+    without = mcp_server(shipped, None)
     assert "reads no files" in call("summarize", server=without, file="news.txt")
 
 

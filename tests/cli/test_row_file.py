@@ -74,6 +74,7 @@ def written(path):
     return list(csv.DictReader(text.splitlines(), delimiter=",\t"[path.suffix == ".tsv"]))
 
 
+@pytest.mark.usefixtures("opened_once")
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".parquet"])
 def test_every_format_keeps_the_columns_and_adds_the_summary(tmp_path, suffix, capsys):
     source, path = tmp_path / "rows.jsonl", tmp_path / f"out{suffix}"

@@ -8,8 +8,10 @@ import httpx2
 import numpy as np
 import pytest
 import tensorflow as tf
+from opened_models import unverified
 from patient_client import TIMEOUT
 
+from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.server import Server
 from tfsum.serving.settings import ServerSettings
 
@@ -142,6 +144,13 @@ class Asked:
 @pytest.fixture(scope="session")
 def ask(models):
     return Asked(models, version_policy="all", labels={"text/stable": 1, "text/gone": 9})
+
+
+@pytest.fixture(scope="session")
+def ask_shipped():
+    """Asks for the shipped models."""
+    with unverified():
+        return Asked(shipped_folder(), version_policy="latest")
 
 
 @pytest.fixture(scope="session")

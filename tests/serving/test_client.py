@@ -17,7 +17,7 @@ from patient_client import TIMEOUT, Client
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.serving import AsyncClient, RequestError, Server, ServerSettings
+from tfsum.serving import AsyncClient, RequestError
 
 TEXTS = [
     "It rained. The bridge was closed on Monday. Engineers found cracks in two of its pillars.",
@@ -27,15 +27,9 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server():
-    with Server(settings=ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT)) as started:
-        yield started
-
-
 @pytest.fixture(params=first_by_default(["http", "grpc"]))
-def url(request, server):
-    port = server.port if request.param == "http" else server.grpc_port
+def url(request, shipped_server):
+    port = shipped_server.port if request.param == "http" else shipped_server.grpc_port
     return f"{request.param}://127.0.0.1:{port}"
 
 
@@ -361,13 +355,14 @@ def exit_status(words):
         return error.code
 
 
-def test_the_command_line_loads_no_tensorflow_for_a_server(server):
+def test_the_command_line_loads_no_tensorflow_for_a_server(shipped_server):
+    url = f"http://127.0.0.1:{shipped_server.port}"
     program = (
         "import sys; from tfsum.cli.main import main; status = main(sys.argv[1:]); "
         "sys.exit(status or 'tensorflow' in sys.modules or 'keras' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, "summarize", "--server", f"http://127.0.0.1:{server.port}"],
+        [sys.executable, "-c", program, "summarize", "--server", url],
         input="It rained. The bridge was closed.",
         text=True,
         capture_output=True,

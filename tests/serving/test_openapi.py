@@ -8,7 +8,7 @@ import types
 import pytest
 from jsonschema import Draft202012Validator
 
-from tfsum.inference.saved_model import DEFAULT_MODEL, shipped_model
+from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.serving.openapi import openapi_document
 from tfsum.serving.servable import Signature, TensorInfo
 
@@ -93,11 +93,6 @@ def test_requests_and_answers_are_as_it_says(ask, document, path, body):
     )
 
 
-@pytest.fixture(scope="module")
-def shipped(serving):
-    return serving.Asked(shipped_model().parents[1], version_policy="latest")
-
-
 V2 = {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["It rained."]}
 PLAIN = [
     ("/summarize", {"text": "It rained. The sun shone.", "words": 3, "keywords": 2}, 200),
@@ -116,21 +111,21 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("path, body, status", PLAIN)
-def test_plain_json_and_the_open_inference_protocol(shipped, path, body, status):
-    document = shipped("GET", "/openapi.json").json()
+def test_plain_json_and_the_open_inference_protocol(ask_shipped, path, body, status):
+    document = ask_shipped("GET", "/openapi.json").json()
     said = document["paths"][path]["post"]
     allowed = conforms(body, said["requestBody"]["content"]["application/json"]["schema"], document)
-    answer = shipped("POST", path, json.dumps(body).encode())
+    answer = ask_shipped("POST", path, json.dumps(body).encode())
     assert answer.status_code == status and allowed == (status == 200), answer.text
     schema = said["responses"][str(status)]["content"]["application/json"]["schema"]
     assert conforms(answer.json(), schema, document)
 
 
 @pytest.mark.parametrize("path", ["/models", f"/v2/models/{DEFAULT_MODEL}"])
-def test_what_is_served_is_as_it_says(shipped, path):
-    document = shipped("GET", "/openapi.json").json()
+def test_what_is_served_is_as_it_says(ask_shipped, path):
+    document = ask_shipped("GET", "/openapi.json").json()
     content = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
-    assert conforms(shipped("GET", path).json(), content["schema"], document)
+    assert conforms(ask_shipped("GET", path).json(), content["schema"], document)
 
 
 @pytest.mark.parametrize(

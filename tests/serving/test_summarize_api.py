@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-import tfsum
-from tfsum.inference.saved_model import DEFAULT_MODEL, shipped_model
+from tfsum.inference.saved_model import DEFAULT_MODEL
 
 TEXT = (
     "Seoul (AP) -- The council met on Monday, the caf\u00e9 \U0001f600 was full. The bridge will"
@@ -14,44 +13,40 @@ TEXT = (
 
 
 @pytest.fixture(scope="module")
-def post(serving):
-    asked = serving.Asked(shipped_model().parents[1], version_policy="latest")
-
+def post(ask_shipped):
     def post(status=200, **fields):
-        answer = asked("POST", "/summarize", json.dumps(fields).encode())
+        answer = ask_shipped("POST", "/summarize", json.dumps(fields).encode())
         assert answer.status_code == status, answer.text
         return answer.json()
 
-    post.asked = asked
     return post
 
 
-def test_the_answers_are_those_of_python(post):
-    model = tfsum.load()
+def test_the_answers_are_those_of_python(post, shipped):
     for options in ({}, {"sentences": 1}, {"words": 20}, {"query": "cost", "query_weight": 0.9}):
-        expected, answer = model(TEXT, **options), post(text=TEXT, **options)
+        expected, answer = shipped(TEXT, **options), post(text=TEXT, **options)
         assert answer["summary"] == expected.summary and answer["model"] == DEFAULT_MODEL
         assert [(s["start"], s["end"]) for s in answer["sentences"]] == expected.offsets
         assert [s["text"] for s in answer["sentences"]] == expected.sentences
         assert [s["score"] for s in answer["sentences"]] == pytest.approx(expected.scores, abs=1e-5)
         assert (answer["coverage"], answer["warnings"]) == (expected.coverage, expected.warnings)
-    (words,) = model.keywords([TEXT], 3)
+    (words,) = shipped.keywords([TEXT], 3)
     found = post(text=TEXT, keywords=3)["keywords"]
     assert [word["text"] for word in found] == [str(word) for word in words]
     assert [TEXT[word["start"] : word["end"]] for word in found] == [str(word) for word in words]
 
 
-def test_every_sentence_with_its_score(post):
-    (expected,) = tfsum.load().score([TEXT])
+def test_every_sentence_with_its_score(post, shipped):
+    (expected,) = shipped.score([TEXT])
     answer = post(text=TEXT, all=True)
     assert [(s["start"], s["end"]) for s in answer["sentences"]] == expected.offsets
     assert [s["score"] for s in answer["sentences"]] == pytest.approx(expected.scores, abs=1e-5)
     assert len(expected.offsets) == 4
 
 
-def test_texts_together(post):
+def test_texts_together(post, shipped):
     texts = ["Rain fell on Monday. The river rose.", "Trains stopped on Tuesday."]
-    expected = tfsum.load().together(texts, sentences=2)
+    expected = shipped.together(texts, sentences=2)
     answer = post(text=texts, together=True, sentences=2)
     assert [s["document"] for s in answer["sentences"]] == expected.documents
     assert [(s["start"], s["end"]) for s in answer["sentences"]] == expected.offsets
@@ -84,18 +79,18 @@ def test_wrong_requests(post, fields, message):
     assert message in post(400, **fields)["error"]
 
 
-def test_a_model_that_is_not_there(post):
+def test_a_model_that_is_not_there(post, ask_shipped):
     assert "Servable not found" in post(404, text="a", model="nope")["error"]
-    assert post.asked("GET", "/summarize").status_code == 405
+    assert ask_shipped("GET", "/summarize").status_code == 405
 
 
-def test_it_counts_as_a_request_of_its_model(post):
+def test_it_counts_as_a_request_of_its_model(post, ask_shipped):
     post(text="It rained.")
-    metrics = post.asked("GET", "/metrics").text
+    metrics = ask_shipped("GET", "/metrics").text
     assert any(DEFAULT_MODEL in line and "summarize" in line for line in metrics.splitlines())
 
 
-def test_the_models(post):
-    models = post.asked("GET", "/models").json()["models"]
+def test_the_models(ask_shipped):
+    models = ask_shipped("GET", "/models").json()["models"]
     assert [model["name"] for model in models] == [DEFAULT_MODEL, "transformer_tatoeba_en_fr"]
     assert models[0]["kind"] == "extractive" and "extract" in models[0]["signatures"]
