@@ -106,7 +106,6 @@ def test_compressed_and_empty_rows(tmp_path):
     for name, content, says in (
         ("b.jsonl.gz", gzip.compress(b'{"text": "x"}')[:-9], "cannot be decompressed"),
         ("b.csv", b"id,text\n", "holds no row"),
-        ("b.json", b'[{"text": "x"},', "b.json:1: not JSON .*expected an array of objects"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=says):
@@ -123,31 +122,68 @@ WRONG = {
 }
 
 
+def found_rows(path, content):
+    """The texts of the right rows, and the place and the error of each wrong one."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    found = list(read_source(Source(str(path)), "text"))
+    assert all(one.text == "" for one in found if one.error)
+    return (
+        [one.text for one in found if one.error is None],
+        [str(one.error).rpartition("/")[2] for one in found if one.error],
+    )
+
+
 @pytest.mark.parametrize("row, says", WRONG.values(), ids=WRONG)
 def test_a_wrong_row_stops_no_other(tmp_path, row, says):
     right = b'{"text": "It rained."}'
     for place in range(3):
         rows = [right, right]
         rows.insert(place, row)
-        (tmp_path / "a.jsonl").write_bytes(b"\n".join(rows))
-        found = list(read_source(Source(str(tmp_path / "a.jsonl")), "text"))
-        assert [one.text for one in found if one.error is None] == ["It rained."] * 2
-        assert re.search(f"a.jsonl:{place + 1}: {says}", str(found[place].error))
+        texts, (error,) = found_rows(tmp_path / "a.jsonl", b"\n".join(rows))
+        assert texts == ["It rained."] * 2 and re.match(f"a.jsonl:{place + 1}: {says}", error)
+
+
+ARRAYS = {  # the second and third rows are wrong, or one of them
+    "cut": ('[{"text": "a"}, {"text": "b', ["a"], ["2: not JSON"]),
+    "no end": ('[{"text": "a"},', ["a"], ["2: not JSON .the array has no end"]),
+    "null": (
+        '[{"text": "a"}, null, 7, {"text": "b"}]',
+        ["a", "b"],
+        ["2: found a N", "3: found a i"],
+    ),
+    "quotes": ('[{"text": "a"}, {"text": "x "y""},\n{"text": "b"}]', ["a", "b"], ["2: not JSON"]),
+    "two arrays": ('[{"text": "a"}]\n[{"text": "b"}]', ["a", "b"], []),
+}
+
+
+@pytest.mark.parametrize("content, right, wrong", ARRAYS.values(), ids=ARRAYS)
+def test_a_wrong_row_of_an_array_stops_no_other(tmp_path, content, right, wrong):
+    texts, errors = found_rows(tmp_path / "a.json", content)
+    assert texts == right and len(errors) == len(wrong)
+    assert all(re.match(f"a.json:{one}", error) for one, error in zip(wrong, errors))
 
 
 TABLE = {
     "ragged": ("3,a,b", "3: found 3 cells, expected 2 .id, text."),
     "open quote": ('3,"a', "3: a quote is open"),
     "tab": ("3\ta", "3: found 1 cells"),
+    "letters behind a quote": ('3,"a"b', "3: .*expected after"),
 }
 
 
 @pytest.mark.parametrize("row, says", TABLE.values(), ids=TABLE)
 def test_a_wrong_row_of_a_table_stops_no_other(tmp_path, row, says):
-    (tmp_path / "a.csv").write_text(f'id,text\n1,It rained.\n{row}\n2,"We\nstayed."\n')
-    found = list(read_source(Source(str(tmp_path / "a.csv")), "text"))
-    assert [one.text for one in found] == ["It rained.", "", "We\nstayed."]
-    assert re.search(f"a.csv:{says}", str(found[1].error))
+    content = f'\nid,text\n1,"It\nrained."\n{row}\n\n2,5" of rain\n3,"We\nstayed."\n'
+    texts, (error,) = found_rows(tmp_path / "a.csv", content)
+    assert texts == ["It\nrained.", '5" of rain', "We\nstayed."]
+    assert re.match(f"a.csv:{says.replace('3:', '5:')}", error)
+
+
+def test_a_quote_in_a_table_with_tabs_may_be_a_letter(tmp_path):
+    content = 'id\ttext\n1\t"It rained.\n2\t"We" stayed.\n3\t"a\tb"\n4\ta\tb\n'
+    texts, errors = found_rows(tmp_path / "a.tsv", content)
+    assert texts == ['"It rained.', '"We" stayed.', "a\tb"]
+    assert re.match("a.tsv:5: found 3 cells", errors[0])
 
 
 def test_an_array_and_parquet(tmp_path):

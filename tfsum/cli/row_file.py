@@ -14,8 +14,8 @@ from typing import Any
 
 from tfsum.atomic_files import atomic_path, write_atomically
 from tfsum.cli.options import json_line
+from tfsum.data.rows import Row
 from tfsum.errors import Error, install_extra
-from tfsum.inputs.rows import Row
 from tfsum.inputs.sources import Document
 
 FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")

@@ -242,6 +242,8 @@ def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[
 
     with open_text(path, kind) as file:
         for line, row in file_rows(str(path), file, kind, header):
+            if isinstance(row, DataError):
+                raise row
             yield f"{path}:{line}", row
 
 

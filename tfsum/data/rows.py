@@ -1,5 +1,6 @@
-"""Rows of a file, each a mapping of its fields: JSON lines, and tables."""
+"""Rows of a file, each a mapping of its fields: JSON lines, tables, Parquet."""
 
+import collections
 import csv
 import itertools
 import json
@@ -7,11 +8,15 @@ import pathlib
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from typing import IO, Any
+from typing import IO, Any, Literal, TypeAlias
 
-from tfsum.errors import DataError
+from tfsum.errors import DataError, install_extra
 from tfsum.json_text import parse_json
 
+Row: TypeAlias = dict[str, Any]
+LONGEST = 100_000  # lines of a row of a table: a quote that is open for longer is never closed
+PARQUET = b"PAR1"  # how a file of it begins
+ROWS_AT_ONCE = 1000  # of Parquet
 MAX_ROW = 1 << 26  # characters of a JSON line; a file of 1 MB may be compressed from 1 GB
 COLUMNS = "--text, --summary and the like, in a recipe [data] text, summary"
 """Options that name the fields of a corpus, for messages."""
@@ -19,8 +24,8 @@ COLUMNS = "--text, --summary and the like, in a recipe [data] text, summary"
 
 def file_rows(
     name: str, file: IO[str], kind: str, header: bool = True
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Reads the rows of an open file: JSON lines, or a table.
+) -> Iterator[tuple[int, Row | DataError]]:
+    """Reads the rows of an open file: JSON lines, or a table. A wrong one stops no other.
 
     Args:
         name: Name of the file, for messages.
@@ -31,31 +36,41 @@ def file_rows(
             "1", "2" and so on, and a quote in a table with tabs is text.
 
     Yields:
-        Number of the line and fields of each row.
+        Number of each row's first line, and its fields or what is wrong with it: file, line, what
+        was found and what was expected.
 
     Raises:
-        DataError: Naming file, line, what was found and what was expected.
+        DataError: A table is empty, or its first line is wrong.
 
     Example:
         >>> import io
-        >>> list(file_rows("a.csv", io.StringIO("id,text\\n1,It rained.\\n"), ".csv"))
-        [(2, {'id': '1', 'text': 'It rained.'})]
+        >>> table = io.StringIO("id,text\\n1,It rained.\\n2\\n")
+        >>> for line, row in file_rows("a.csv", table, ".csv"):
+        ...     print(line, row)
+        2 {'id': '1', 'text': 'It rained.'}
+        3 a.csv:3: found 1 cells, expected 2 (id, text); quote cells that hold the separator or a \
+line break, and double the quotes in them
     """
     if kind != ".jsonl":
         yield from _table_rows(name, file, kind, header)
         return
 
     for line, content in enumerate(iter(lambda: file.readline(MAX_ROW), ""), start=1):
-        if len(content) == MAX_ROW and not content.endswith("\n"):
-            raise DataError(
-                f"{name}:{line}: the line has more than {MAX_ROW} characters; expected a document"
-                " a line"
-            )
-        if content.strip():
-            yield line, json_row(f"{name}:{line}", content)
+        try:
+            if len(content) == MAX_ROW and not content.endswith("\n"):
+                while (rest := file.readline(MAX_ROW)) and not rest.endswith("\n"):
+                    pass
+                raise DataError(
+                    f"{name}:{line}: the line has more than {MAX_ROW} characters; expected a"
+                    " document a line"
+                )
+            if content := content.strip("\ufeff \t\r\n"):
+                yield line, json_row(f"{name}:{line}", content)
+        except DataError as error:
+            yield line, error
 
 
-def json_row(place: str, content: str) -> dict[str, Any]:
+def json_row(place: str, content: str) -> Row:
     """Parses a line as a JSON object.
 
     Args:
@@ -76,54 +91,140 @@ def json_row(place: str, content: str) -> dict[str, Any]:
             f"{place}: not JSON ({error.msg} at column {error.colno}: {content[:60].rstrip()!r});"
             " expected one object a line"
         ) from error
-    if not isinstance(row, dict):
+    return checked_row(place, row)
+
+
+def checked_row(place: str, value: object) -> Row:
+    """A value of JSON, which must be an object.
+
+    Args:
+        place: File and number of the row, for messages.
+        value: The value.
+
+    Raises:
+        DataError: It is something else.
+
+    Example:
+        >>> checked_row("a.jsonl:1", None)
+        Traceback (most recent call last):
+        tfsum.errors.DataError: a.jsonl:1: found a NoneType, expected an object with named fields
+    """
+    if not isinstance(value, dict):
         raise DataError(
-            f"{place}: found a {type(row).__name__}, expected an object with named fields"
+            f"{place}: found a {type(value).__name__}, expected an object with named fields"
         )
-    return row
+    return value
 
 
 def _table_rows(
     name: str, file: IO[str], kind: str, header: bool
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    # the library's own limit of 128 KB is below a long article's size
-    csv.field_size_limit(sys.maxsize)
-    begin = next(file, "")
+) -> Iterator[tuple[int, Row | DataError]]:
+    line = 1
+    while (begin := file.readline()).isspace():
+        line += 1
     # what parts the cells: a comma, unless there are more semicolons, tabs or bars
     delimiter = max(",;\t|", key=re.sub(r'"[^"]*"', "", begin).count)
     if kind == ".tsv":
         delimiter = "\t"
-    plain = not header and kind != ".csv"
-    reader = csv.reader(
-        itertools.chain([begin], file),
-        delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
-        strict=True,
-    )
+    is_quoted = header or kind == ".csv"
+    records = _records(collections.deque([begin]), file, line, delimiter, is_quoted)
+    line, names, problem = next(records, (line, [], "the file is empty"))
+    if problem:
+        expected = "header line with the names of its columns" if header else "row of cells"
+        raise DataError(f"{name}:{line}: {problem}, expected a {expected}")
 
+    if header:
+        names = [cell.strip() for cell in names]
+    else:
+        records = itertools.chain([(line, names, "")], records)
+        names = [str(number + 1) for number in range(len(names))]
+    for line, cells, problem in records:
+        if problem:
+            yield (
+                line,
+                DataError(
+                    f"{name}:{line}: {problem}, expected {len(names)} ({', '.join(names)}); quote"
+                    " cells that hold the separator or a line break, and double the quotes in them"
+                ),
+            )
+        else:
+            yield line, dict(zip(names, cells))
+
+
+def _records(
+    ahead: collections.deque[str], file: IO[str], line: int, delimiter: str, is_quoted: bool
+) -> Iterator[tuple[int, list[str], str]]:
+    """The rows of a table: number of the first line, cells, and what is wrong with them.
+
+    A row that is wrong is one line, so that the next ones are not lost with it.
+
+    Args:
+        ahead: Lines that are read already.
+        file: The other lines.
+        line: Number of the first line.
+        delimiter: What parts cells.
+        is_quoted: Whether quotes are no part of the text.
+    """
+    csv.field_size_limit(sys.maxsize)  # the library's own, 128 KB, is below a long article's size
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE
+    taken: list[str] = []
+    width = 0
+
+    def following() -> Iterator[str]:
+        while len(taken) < LONGEST and (one := ahead.popleft() if ahead else file.readline()):
+            taken.append(one)
+            yield one
+
+    while True:
+        taken.clear()
+        reader = csv.reader(following(), delimiter=delimiter, quoting=quoting, strict=True)
+        try:
+            cells, problem = next(reader, []), ""
+        except csv.Error as error:
+            cells, problem = [], str(error)
+        if not taken:
+            return
+
+        if problem or len(cells) != width > 0:
+            ahead.extendleft(reversed(taken[1:]))
+            del taken[1:]
+            is_open = is_quoted and taken[0].count('"') % 2
+            problem = "a quote is open" if is_open else problem or f"found {len(cells)} cells"
+            plain = taken[0].rstrip("\r\n").split("\t")  # in which a quote is a letter
+            if delimiter == "\t" and len(plain) == width:
+                cells, problem = plain, ""
+        if taken[0].strip(" \r\n"):
+            yield line, cells, problem
+            width = width or len(cells)
+        line += len(taken)
+
+
+def parquet_rows(name: str, file: IO[bytes]) -> Iterator[tuple[int, Row]]:
+    """Reads the rows of Parquet.
+
+    Args:
+        name: Name of the file, for messages.
+        file: The open file, in which one can seek.
+
+    Yields:
+        Number of each row, from 1, and its fields.
+
+    Raises:
+        DataError: It is damaged, or pyarrow is not installed.
+    """
     try:
-        rows: Iterator[list[str]] = filter(None, reader)
-        first = next(rows, [])
-        names = [cell.strip() for cell in first]
-        if not names:
-            expected = "header line with the names of its columns" if header else "row of cells"
-            raise DataError(f"{name}:1: the file is empty, expected a {expected}")
-
-        if not header:
-            rows = itertools.chain([first], rows)
-            names = [str(number + 1) for number in range(len(first))]
-        for cells in rows:
-            if len(cells) != len(names):
-                raise DataError(
-                    f"{name}:{reader.line_num}: found {len(cells)} cells, "
-                    f"expected {len(names)} ({', '.join(names)}); "
-                    "quote cells that hold the separator or a line break"
-                )
-            yield reader.line_num, dict(zip(names, cells))
-    except csv.Error as error:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
         raise DataError(
-            f"{name}:{reader.line_num}: {error}; quote cells, double the quotes in them"
-        ) from error
+            f"{name}: is Parquet, which is read with the extra `parquet`:"
+            f" {install_extra('parquet')}"
+        ) from None
+    try:
+        batches = pyarrow.parquet.ParquetFile(file).iter_batches(ROWS_AT_ONCE)
+        yield from enumerate((row for batch in batches for row in batch.to_pylist()), start=1)
+    except pyarrow.ArrowException as error:
+        raise DataError(f"{name}: cannot be read as Parquet ({error})") from None
 
 
 def text_field(

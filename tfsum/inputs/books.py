@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import lxml.html
 from striprtf.striprtf import rtf_to_text
 
-from tfsum.inputs.content import Content
+from tfsum.inputs.content import Content, of_paragraphs
 from tfsum.inputs.html_lines import html_lines
 
 # Elements of OpenDocument whose text is no longer, or never was, one of the document.
@@ -37,7 +37,7 @@ def epub_content(data: bytes) -> Content:
                 continue
             name = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.attrib["href"]))
             chapters.append(html_lines(lxml.html.document_fromstring(archive.read(name))))
-    return Content("\n\n".join(filter(None, chapters)))
+    return of_paragraphs(chapters)
 
 
 def odt_content(data: bytes) -> Content:
@@ -49,7 +49,7 @@ def odt_content(data: bytes) -> Content:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         content = ElementTree.fromstring(archive.read("content.xml"))
         body = next(content.iterfind(".//{*}body"))
-    return Content("\n\n".join(filter(None, map(str.strip, _paragraphs(body)))))
+    return of_paragraphs(_paragraphs(body))
 
 
 def _paragraphs(element: Element) -> Iterator[str]:

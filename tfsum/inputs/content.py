@@ -1,7 +1,7 @@
 """What a reader of a file gives: its text, and what it left out."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,19 +24,15 @@ class Content:
     left_out: str = ""
 
 
-def joined(contents: Iterable[Content]) -> Content:
-    """The contents of a file's parts as one, a blank line between their texts.
+def of_paragraphs(paragraphs: Iterable[str], notes: Sequence[str] = ()) -> Content:
+    """The content of a file of paragraphs.
 
     Args:
-        contents: Contents in the order of the file.
+        paragraphs: Their texts; empty ones are left out.
+        notes: Remarks for the reader of an answer.
 
     Example:
-        >>> joined([Content("It rained."), Content(""), Content("We stayed.")]).text
+        >>> of_paragraphs(["It rained. ", "", "We stayed."]).text
         'It rained.\\n\\nWe stayed.'
     """
-    contents = list(contents)
-    return Content(
-        "\n\n".join(content.text for content in contents if content.text),
-        [note for content in contents for note in content.notes],
-        "\n".join(content.left_out for content in contents if content.left_out),
-    )
+    return Content("\n\n".join(filter(None, map(str.strip, paragraphs))), [*notes])

@@ -1,17 +1,18 @@
-"""The readers of the formats, imported where a file needs them; the extra `documents` has them."""
+"""The texts of documents in formats of which each has a reader; the extra `documents` has most."""
 
-from collections.abc import Callable
+import dataclasses
+import pkgutil
 
 from tfsum.errors import DataError, install_extra
 from tfsum.inputs.content import Content
-from tfsum.inputs.kinds import WORDS, decode
+from tfsum.inputs.kinds import FORMATS, decode
 
 
 def contents_of(kind: str, data: bytes, name: str, encoding: str | None = None) -> list[Content]:
     """The texts of a document: one, or those of all mails in a mailbox.
 
     Args:
-        kind: A kind of `tfsum.inputs.kinds.READ`, but not "text" or "rows".
+        kind: A kind of `tfsum.inputs.kinds.FORMATS`.
         data: Content of the file.
         name: Name of the file in messages.
         encoding: Python's name of the encoding of a file of text; None recognizes it.
@@ -24,66 +25,38 @@ def contents_of(kind: str, data: bytes, name: str, encoding: str | None = None) 
         >>> [content.text for content in contents_of("mail", mail, "a.eml")]
         ['It rained.']
     """
+    what, reader = FORMATS[kind]
     try:
+        read = pkgutil.resolve_name(reader)
         if kind in ("markdown", "latex", "notebook"):
             text, notes = decode(data, name, encoding)
-            content = _text_reader(kind)(text)
-            contents = [Content(content.text, [*notes, *content.notes])]
+            content = read(text)
+            contents = [dataclasses.replace(content, notes=[*notes, *content.notes])]
         elif kind == "mail":
-            from tfsum.inputs.mail import mail_content, split_mailbox
+            from tfsum.inputs.mail import split_mailbox
 
-            contents = [mail_content(mail) for mail in split_mailbox(data)]
+            contents = [read(mail) for mail in split_mailbox(data)]
         else:
-            contents = [_reader(kind)(data)]
+            contents = [read(data)]
     except (DataError, MemoryError):
         raise
     except ImportError:
         raise DataError(
-            f"{name}: is {WORDS[kind]}, which is read with the extra `documents`:"
+            f"{name}: is {what}, which is read with the extra `documents`:"
             f" {install_extra('documents')}"
+        ) from None
+    except PermissionError:
+        raise DataError(
+            f"{name}: is {what} that a password protects; save a copy without it, and give that"
         ) from None
     except Exception as error:  # the libraries' own errors, which have no base class
         reason = (str(error) or "damaged").splitlines()[0]
         raise DataError(
-            f"{name}: cannot be read as {WORDS[kind]} ({type(error).__name__}: {reason}); the file"
-            " seems to be damaged, or is protected by a password"
+            f"{name}: cannot be read as {what} ({type(error).__name__}: {reason}); the file seems"
+            " to be damaged, or is protected by a password"
         ) from None
 
     if not any(content.text.strip() for content in contents):
         why = "; its pages may be images, which need a program for text recognition"
-        raise DataError(f"{name}: no text was found in {WORDS[kind]}{why if kind == 'pdf' else ''}")
+        raise DataError(f"{name}: no text was found in {what}{why if kind == 'pdf' else ''}")
     return contents
-
-
-def _text_reader(kind: str) -> Callable[[str], Content]:
-    from tfsum.inputs import marked_up
-
-    readers = {
-        "markdown": marked_up.markdown_content,
-        "latex": marked_up.latex_content,
-        "notebook": marked_up.notebook_content,
-    }
-    return readers[kind]
-
-
-def _reader(kind: str) -> Callable[[bytes], Content]:
-    if kind == "html":
-        from tfsum.inputs.web_page import page_content
-
-        return page_content
-    if kind == "pdf":
-        from tfsum.inputs.pdf import pdf_content
-
-        return pdf_content
-    if kind == "docx":
-        from tfsum.inputs.word import word_content
-
-        return word_content
-    from tfsum.inputs import books
-
-    readers = {
-        "epub": books.epub_content,
-        "odt": books.odt_content,
-        "rtf": books.rtf_content,
-    }
-    return readers[kind]

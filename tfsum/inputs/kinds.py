@@ -8,10 +8,10 @@ import zipfile
 
 from charset_normalizer import from_bytes
 
+from tfsum.data.rows import PARQUET
 from tfsum.errors import DataError
 
 JSON = "a JSON document"  # that is no row a line
-PARQUET = b"PAR1"
 # The first bytes of what is no text, and its name.
 SIGNATURES = (
     (b"\x7fELF", "an ELF program"),
@@ -59,20 +59,22 @@ ARCHIVES = (
     ("classes.dex", "an Android package"),
 )
 OPEN_TEXT = b"application/vnd.oasis.opendocument.text"
-WORDS = {
-    "html": "HTML",
-    "pdf": "a PDF file",
-    "docx": "a Word document",
-    "epub": "an EPUB book",
-    "odt": "an OpenDocument text",
-    "rtf": "an RTF document",
-    "mail": "mail",
-    "markdown": "Markdown",
-    "latex": "LaTeX",
-    "notebook": "a Jupyter notebook",
-    "rows": "rows of fields (JSON lines, a table or Parquet)",
+_LOCKED = "EncryptedPackage".encode("utf-16-le")  # a part of Office files with a password
+FORMATS = {
+    "html": ("HTML", "tfsum.inputs.web_page:page_content"),
+    "pdf": ("a PDF file", "tfsum.inputs.pdf:pdf_content"),
+    "docx": ("a Word document", "tfsum.inputs.word:word_content"),
+    "epub": ("an EPUB book", "tfsum.inputs.books:epub_content"),
+    "odt": ("an OpenDocument text", "tfsum.inputs.books:odt_content"),
+    "rtf": ("an RTF document", "tfsum.inputs.books:rtf_content"),
+    "mail": ("mail", "tfsum.inputs.mail:mail_content"),
+    "markdown": ("Markdown", "tfsum.inputs.marked_up:markdown_content"),
+    "latex": ("LaTeX", "tfsum.inputs.marked_up:latex_content"),
+    "notebook": ("a Jupyter notebook", "tfsum.inputs.marked_up:notebook_content"),
 }
-READ = ("text", *WORDS)
+"""Kinds of documents -> what a message calls them, and the reader, which is imported where a file
+needs it."""
+READ = ("text", "rows", *FORMATS)
 """The kinds that are read; any other is refused by the name that `kind_of` gives it."""
 
 _HTML = re.compile(
@@ -81,6 +83,7 @@ _HTML = re.compile(
 _XML = re.compile(rb"\s*<\?xml\b", re.I)
 _ROWS = re.compile(rb"\s*\{\s*\"")
 _NOTEBOOK = re.compile(rb"\s*\{.*\"nbformat\"\s*:\s*4\b", re.S)
+_ARRAY = re.compile(rb"\s*\[\s*\{\s*[\"}]")
 _JSON = re.compile(rb"\s*(?:\[\s*[\[{\"\d\-tfn\]]|\{\s*(?:\}|\"[^\"]*\"\s*:\s*[\[{]?\s*\n))")
 _LATEX = re.compile(rb"^[^%\n]*\\(?:documentclass|begin\{document\}|(?:sub)*section\*?\{)", re.M)
 _MARKDOWN = re.compile(rb"^(?:#{1,6} \S|```|~~~|\[!\[|- \[[ x]\] )", re.M)
@@ -144,11 +147,15 @@ def kind_of(data: bytes, name: str = "") -> str:
         return "an MP4 or QuickTime video"
     if data[257:262] == b"ustar":
         return "a tar archive"
+    if data.startswith(b"\xd0\xcf\x11\xe0") and _LOCKED in data:
+        return "an Office document that a password protects"
     for start, what in SIGNATURES:  # a mark of two letters may begin a text
         if data.startswith(start) and (len(start) > 2 or not _TEXT.fullmatch(data[:64])):
             return what
 
     start, name = data.removeprefix(b"\xef\xbb\xbf")[:4096], name.lower()
+    if _ARRAY.match(start):  # which may be cut
+        return JSON
     if _JSON.match(start) and _is_json(data):
         return "notebook" if _NOTEBOOK.match(data) else JSON
     found = {

@@ -1,11 +1,12 @@
 """Mail and mailboxes: all that their writers wrote, without the mail that they answer."""
 
+import dataclasses
 import email.policy
 import re
 from email.message import EmailMessage
 from typing import cast
 
-from tfsum.inputs.content import Content, joined
+from tfsum.inputs.content import Content, of_paragraphs
 from tfsum.inputs.kinds import decode
 
 # Lines of the header above a quoted mail, in the languages of mail programs.
@@ -100,7 +101,11 @@ def _content(part: EmailMessage, subject: str) -> Content:
         return _leaf(part, subject)
     parts = [_content(cast(EmailMessage, one), subject) for one in part.iter_parts()]
     if part.get_content_type() != "multipart/alternative" or not parts:
-        return joined(parts)
+        notes = [note for one in parts for note in one.notes]
+        left_out = "\n".join(one.left_out for one in parts if one.left_out)
+        return dataclasses.replace(
+            of_paragraphs((one.text for one in parts), notes), left_out=left_out
+        )
     # all say the same, the plain text first, which may be empty or say only that there is HTML
     plain, best = parts[0], max(parts, key=lambda one: len(one.text.split()))
     return best if len(plain.text.split()) < STUB * len(best.text.split()) else plain

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pylatexenc.latex2text import LatexNodes2Text
 
-from tfsum.inputs.content import Content, joined
+from tfsum.inputs.content import Content, of_paragraphs
 from tfsum.inputs.html_lines import html_lines
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
@@ -51,11 +51,11 @@ def markdown_content(text: str) -> Content:
             is_table = token.type == "table_open"
         elif token.type == "inline" and not is_table:
             said = "".join(map(_said, token.children or []))
-            paragraphs.append(_EMOJI.sub("", said).strip())
+            paragraphs.append(_EMOJI.sub("", said))
         elif token.type == "html_block":
             paragraphs.append(html_lines(lxml.html.fragment_fromstring(token.content, "div")))
     is_code = any(token.type in ("fence", "code_block") for token in tokens)
-    return Content("\n\n".join(filter(None, paragraphs)), ["code is not read"] if is_code else [])
+    return of_paragraphs(paragraphs, ["code is not read"] * is_code)
 
 
 def _said(token: Token) -> str:
@@ -76,8 +76,8 @@ def notebook_content(text: str) -> Content:
     """
     cells = json.loads(text)["cells"]
     prose = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
-    content = joined(markdown_content("".join(source)) for source in prose)
-    return Content(content.text, ["code is not read"] if len(prose) < len(cells) else [])
+    texts = (markdown_content("".join(source)).text for source in prose)
+    return of_paragraphs(texts, ["code is not read"] * (len(prose) < len(cells)))
 
 
 def latex_content(text: str) -> Content:
@@ -94,5 +94,4 @@ def latex_content(text: str) -> Content:
     prose = _NO_PROSE.sub("", _DISPLAYED.sub(" ", body[1] if body else text))
     prose = _HEADING.sub("\n\n\\1\n\n", prose)
     said = LatexNodes2Text(math_mode="text").latex_to_text(prose.replace("\\item", "\n\n"))
-    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", said))
-    return Content("\n\n".join(filter(None, paragraphs)))
+    return of_paragraphs(" ".join(part.split()) for part in re.split(r"\n\s*\n", said))

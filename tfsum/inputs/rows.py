@@ -1,19 +1,15 @@
 """Rows that people give: JSON Lines, an array, tables, Parquet. A wrong one stops no other."""
 
-import csv
 import io
 import json
 import re
 from collections.abc import Iterator
-from typing import TypeAlias
 
-from tfsum.data.rows import json_row
-from tfsum.errors import DataError, install_extra
-from tfsum.inputs.kinds import PARQUET
-from tfsum.json_text import parse_json
+from tfsum.data.rows import PARQUET, Row, checked_row, file_rows, name_kind, parquet_rows
+from tfsum.errors import DataError
 
-Row: TypeAlias = dict[str, object]
-LONGEST = 1000  # lines of a row of a table: a quote that is open for longer is never closed
+_VALUE = re.compile(r"[^\s,\[\]]")  # begins one of an array
+_OBJECT = re.compile(r"(?<=\})[\s,]+\{")  # behind another
 
 
 def read_rows(data: bytes, text: str, name: str) -> Iterator[tuple[int, Row | DataError]]:
@@ -41,120 +37,42 @@ def read_rows(data: bytes, text: str, name: str) -> Iterator[tuple[int, Row | Da
 expected one object a line
     """
     if data.startswith(PARQUET):
-        return _parquet_rows(data, name)
-    start = text.lstrip("\ufeff \t\r\n")[:1]
+        return parquet_rows(name, io.BytesIO(data))
+    text = text.lstrip("\ufeff")
+    start = text.lstrip()[:1]
     if start == "[":
         return _array_rows(text, name)
-    is_table = re.search(r"\.[ct]sv(\.gz)?$", name) and start != "{"
-    return _table_rows(text, name) if is_table or not _has_json(text) else _json_rows(text, name)
+    kind = name_kind(name)
+    is_table = (kind in (".csv", ".tsv") and start != "{") or not _has_json(text)
+    return file_rows(name, io.StringIO(text, newline=""), kind if is_table else ".jsonl")
 
 
 def _has_json(text: str) -> bool:
     """Whether one of the first lines is an object, though wrong ones may come before it."""
-    return any(line.lstrip("\ufeff \t").startswith("{") for line in text[:10_000].splitlines())
-
-
-def _json_rows(text: str, name: str) -> Iterator[tuple[int, Row | DataError]]:
-    for line, content in enumerate(io.StringIO(text), start=1):
-        if content.strip("\ufeff \t\r\n"):
-            try:
-                yield line, json_row(f"{name}:{line}", content.lstrip("\ufeff"))
-            except DataError as error:
-                yield line, error
+    return bool(re.search(r"^[ \t\ufeff]*\{", text[:10_000], re.M))
 
 
 def _array_rows(text: str, name: str) -> Iterator[tuple[int, Row | DataError]]:
-    try:
-        rows = parse_json(text)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{name}:{error.lineno}: not JSON ({error.msg} at column {error.colno}); expected an"
-            " array of objects, or an object a line"
-        ) from None
-    for number, row in enumerate(rows, start=1):
-        if isinstance(row, dict):
-            yield number, row
-        else:
-            found = type(row).__name__
-            yield (
-                number,
-                DataError(
-                    f"{name}:{number}: found a {found}, expected an object with named fields"
-                ),
-            )
+    """The objects of an array, or of several; after a wrong one goes on with the next."""
+    decode = json.JSONDecoder().raw_decode
+    number, place, is_whole = 0, 0, text.rstrip().endswith("]")
+    while begin := _VALUE.search(text, place):
+        number += 1
+        try:
+            value, place = decode(text, begin.start())
+            yield number, checked_row(f"{name}:{number}", value)
+        except DataError as error:
+            yield number, error
+        except (ValueError, RecursionError) as error:
+            following = _OBJECT.search(text, begin.end())
+            place = following.start() if following else len(text)
+            is_whole = is_whole or not following
+            yield number, _no_json(f"{name}:{number}", str(error))
+    if not is_whole:
+        yield number + 1, _no_json(f"{name}:{number + 1}", "the array has no end")
 
 
-def _parquet_rows(data: bytes, name: str) -> Iterator[tuple[int, Row | DataError]]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise DataError(
-            f"{name}: is Parquet, which is read with the extra `parquet`:"
-            f" {install_extra('parquet')}"
-        ) from None
-    try:
-        batches = pyarrow.parquet.ParquetFile(io.BytesIO(data)).iter_batches()
-        yield from enumerate((row for batch in batches for row in batch.to_pylist()), start=1)
-    except pyarrow.ArrowException as error:
-        raise DataError(f"{name}: cannot be read as Parquet ({error})") from None
-
-
-def _table_rows(text: str, name: str) -> Iterator[tuple[int, Row | DataError]]:
-    lines = list(io.StringIO(text.lstrip("\ufeff"), newline=""))
-    first = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
-    header = lines[first] if lines[first:] else ""
-    # a comma, unless there are more semicolons, tabs or bars
-    delimiter = max(",;\t|", key=re.sub(r'"[^"]*"', "", header).count)
-    if re.search(r"\.tsv(\.gz)?$", name):
-        delimiter = "\t"
-    names = [cell.strip() for cell in _cells(header, delimiter) or []]
-
-    place = first + 1
-    while place < len(lines):
-        line, size = place + 1, 1
-        if lines[place].strip():
-            cells, size = _record(lines, place, delimiter, len(names))
-            if cells is not None:
-                yield line, dict(zip(names, cells))
-            else:
-                found = _cells(lines[place], delimiter)
-                what = "a quote is open" if found is None else f"found {len(found)} cells"
-                yield (
-                    line,
-                    DataError(
-                        f"{name}:{line}: {what}, expected {len(names)} ({', '.join(names)}); quote"
-                        " cells that hold the separator or a line break, and double quotes in them"
-                    ),
-                )
-        place += size
-
-
-def _record(
-    lines: list[str], place: int, delimiter: str, width: int
-) -> tuple[list[str] | None, int]:
-    """The cells of the row that begins with a line, and the number of its lines.
-
-    A row that is wrong is one line, so that the next ones are not lost with it.
-    """
-    quotes, end = 0, place
-    while end < min(len(lines), place + LONGEST):
-        quotes += lines[end].count('"')
-        end += 1
-        if quotes % 2 == 0:
-            break
-    cells = None if quotes % 2 else _cells("".join(lines[place:end]), delimiter)
-    if cells is not None and len(cells) == width:
-        return cells, end - place
-    plain = lines[place].rstrip("\r\n").split("\t")  # in which a quote is a letter as any other
-    return (plain if delimiter == "\t" and len(plain) == width else None), 1
-
-
-def _cells(line: str, delimiter: str) -> list[str] | None:
-    """The cells of one row; None where it is none."""
-    csv.field_size_limit(1 << 30)  # the library's own limit is below a long article's size
-    try:
-        (cells,) = csv.reader(io.StringIO(line, newline=""), delimiter=delimiter, strict=True)
-    except (csv.Error, ValueError):
-        return None
-    return cells
+def _no_json(place: str, problem: str) -> DataError:
+    return DataError(
+        f"{place}: not JSON ({problem}); expected an array of objects, or an object a line"
+    )

@@ -16,11 +16,11 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 
-from tfsum.data.rows import text_field
+from tfsum.data.rows import PARQUET, Row, text_field
 from tfsum.errors import DataError
 from tfsum.inputs.broken_words import whole_lines
-from tfsum.inputs.kinds import JSON, PARQUET, READ, WORDS, decode, kind_of
-from tfsum.inputs.rows import Row, read_rows
+from tfsum.inputs.kinds import FORMATS, JSON, READ, decode, kind_of
+from tfsum.inputs.rows import read_rows
 from tfsum.inputs.spoken import spoken_text
 
 ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
@@ -227,7 +227,8 @@ def read_plain(name: str) -> Document:
     data = _bytes(name)
     kind = kind_of(data)
     if kind not in ("text", "mail"):
-        raise DataError(f"{name}: is {WORDS.get(kind, kind)}, expected plain text")
+        what, _ = FORMATS.get(kind, (kind, ""))
+        raise DataError(f"{name}: is {what}, expected plain text")
     return Document(name, *decode(data, name))
 
 

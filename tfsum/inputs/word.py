@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from tfsum.inputs.content import Content
+from tfsum.inputs.content import Content, of_paragraphs
 
 # Elements whose text is no longer, or not yet, a text of the document.
 _LEFT_OUT = frozenset(
@@ -35,8 +35,7 @@ def word_content(data: bytes) -> Content:
 
     notes = ["hidden text is not read"] if document.has_hidden else []
     notes += ["the comments are not read"] if "comments" in parts else []
-    paragraphs = map(str.strip, document.paragraphs)
-    return Content("\n\n".join(filter(None, paragraphs)), notes)
+    return of_paragraphs(document.paragraphs, notes)
 
 
 def _name(element: Element) -> str:
