@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tfsum.inputs.kinds import READ, kind_of, utf_16
 
+OFFICE, LOCKED = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "\0EncryptedPackage".encode("utf-16-le")
 TEXT = "It rained all day. The river rose above its banks.\nPeople left their houses.\n"
 
 
@@ -58,6 +59,8 @@ def database(tmp_path):
         (pickle.dumps([TEXT]), "a pickle"),
         (array(), "a NumPy array"),
         (b"\x89PNG\r\n\x1a\n" + bytes(20), "a PNG image"),
+        (OFFICE + bytes(600), "an old Office document (.doc, .xls)"),
+        (OFFICE + LOCKED, "an Office document that a password protects"),
         (zlib.compress(TEXT.encode() * 50), "binary data"),
         (b"PK\x03\x04 and no more", "a damaged ZIP archive"),
         (b"<?xml version='1.0'?><rss/>", "XML"),

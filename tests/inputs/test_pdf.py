@@ -1,12 +1,15 @@
 """PDF files: paragraphs of columns, whole words, no running heads; files written by hand here."""
 
+import io
 import itertools
 import textwrap
 
 import pytest
 
 pytest.importorskip("pdfminer", reason="needs the extra `documents`")
+from tfsum.errors import DataError
 from tfsum.inputs.broken_words import join_lines, whole_words
+from tfsum.inputs.formats import contents_of
 from tfsum.inputs.pdf import flowing, pdf_content
 
 LEFT = (
@@ -109,6 +112,20 @@ def test_headings_and_paragraphs_stay_apart():
     text = "\n".join(["What comes next", *lines, "", *textwrap.wrap(RIGHT, 60)])
     assert flowing(text).split("\n\n") == ["What comes next", LEFT, RIGHT]
     assert flowing("") == ""
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
+def test_a_password_is_said_to_be_one(algorithm):
+    pypdf = pytest.importorskip("pypdf")
+    for password in ("", "secret"):  # the empty one is that of files that may only be read
+        writer = pypdf.PdfWriter(io.BytesIO(pdf(column(LEFT, 50))))
+        writer.encrypt(password, owner_password="owner", algorithm=algorithm)
+        data = io.BytesIO()
+        writer.write(data)
+        if not password:
+            assert contents_of("pdf", data.getvalue(), "a.pdf")[0].text == LEFT
+    with pytest.raises(DataError, match=r"^a.pdf: is a PDF file that a password protects; save a"):
+        contents_of("pdf", data.getvalue(), "a.pdf")
 
 
 def test_a_file_that_is_not_quite_right_is_read_all_the_same():

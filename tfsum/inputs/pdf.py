@@ -9,6 +9,7 @@ import re
 import pypdf
 from pdfminer.high_level import extract_pages
 from pdfminer.layout import LTPage, LTTextContainer, LTTextLine
+from pdfminer.pdfdocument import PDFPasswordIncorrect
 
 from tfsum.inputs.broken_words import join_lines, whole_words
 from tfsum.inputs.content import Content
@@ -54,10 +55,16 @@ def pdf_content(data: bytes) -> Content:
 
     Args:
         data: Content of a PDF file.
+
+    Raises:
+        PermissionError: It is protected by a password.
     """
     for library in ("pdfminer", "pypdf"):  # what they warn of is an error, or mended
         logging.getLogger(library).setLevel(logging.ERROR)
-    pages = [_lines(page) for page in extract_pages(io.BytesIO(data))]
+    try:
+        pages = [_lines(page) for page in extract_pages(io.BytesIO(data))]
+    except PDFPasswordIncorrect:
+        raise PermissionError from None
     counts = collections.Counter(pattern for page in pages for pattern in {x.pattern for x in page})
     least = max(2, REPEATED * len(pages))
 
