@@ -54,6 +54,20 @@ def test_documents_of_several_files(tmp_path, read):
     assert dict(documents) == places and len(documents) == 4 and not failed
 
 
+def test_parquet_is_known_by_its_content(tmp_path, read):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    write(tmp_path / "a.rows", {"text": "One.", "id": 3})
+    rows = [{"text": text, "id": number} for number, text in enumerate(["Two.", None, "Three."])]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "b.rows")
+    cut = (tmp_path / "b.rows").read_bytes()[:-9]
+    (tmp_path / "c.rows").write_bytes(cut)
+    documents, failed = read(tmp_path / "*.rows", id_field="id")
+    assert sorted(documents) == [("0", "Two."), ("2", "Three."), ("3", "One.")]
+    assert failed.keys() == {f"{tmp_path}/b.rows:2", f"{tmp_path}/c.rows"}
+    assert "field 'text': found NoneType" in failed[f"{tmp_path}/b.rows:2"]
+    assert "cannot be read as Parquet" in failed[f"{tmp_path}/c.rows"]
+
+
 def test_gzip_is_known_by_its_content(tmp_path, read):
     (tmp_path / "a.jsonl").write_bytes(gzip.compress(b'{"text": "One."}\n'))
     assert read(tmp_path / "a.jsonl") == ([(f"{tmp_path}/a.jsonl:1", "One.")], {})

@@ -47,7 +47,7 @@ def summarize_files(
     the first call ended. Two calls at the same time need two folders.
 
     Args:
-        pattern: Pattern of files of JSON lines, such as "docs/*.jsonl.gz".
+        pattern: Pattern of files of JSON lines or Parquet, such as "docs/*.jsonl.gz".
         output: Folder of `answers-*`, `dead_letters.jsonl` and `counts.json`.
         field: Field of the text.
         id_field: Field of the key of an answer; None makes the key FILE:LINE.
@@ -81,7 +81,7 @@ def summarize_files(
     transform = _transform(model, max_characters, request)
     with file_errors(pattern):
         if not _matching(pattern):
-            raise DataError(f"{pattern}: no file matches; expected files of JSON lines")
+            raise DataError(f"{pattern}: no file matches; expected files of JSON lines or Parquet")
     with file_errors(output):
         write = WriteAnswers(output, transform.row, output_format, shards)
         _clear(output, output_format, shards)

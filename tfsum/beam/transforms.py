@@ -25,7 +25,7 @@ from tfsum.beam.rows import (
     refusal,
 )
 from tfsum.beam.saved_model_handler import BATCH_CHARACTERS, MAX_CHARACTERS, SavedModelHandler
-from tfsum.data.rows import json_row, text_field
+from tfsum.data.rows import PARQUET, Row, json_row, parquet_rows, text_field
 from tfsum.errors import DataError
 from tfsum.request import SummaryOptions, SummaryRequest
 
@@ -37,15 +37,15 @@ GZIP = b"\x1f\x8b"
 
 
 class ReadDocuments(beam.PTransform):
-    """Reads the documents of files of JSON lines, plain or compressed by gzip.
+    """Reads the documents of files of JSON lines, plain or compressed by gzip, or of Parquet.
 
     Returns two collections: `documents`, pairs of a key and a text, and `failed`, with a
-    `FailedDocument` for each invalid line and for each file that cannot be read to its end.
+    `FailedDocument` for each invalid line or row and for each file that cannot be read to its end.
 
     Args:
         pattern: Pattern of the files, such as "docs/*.jsonl.gz" or "gs://bucket/docs/*.jsonl".
         field: Field of the text; the strings of a list are joined as lines.
-        id_field: Field of the key; None makes the key FILE:LINE.
+        id_field: Field of the key; None makes the key FILE:LINE, of Parquet FILE:ROW.
         max_characters: Largest number of characters of a document; longer documents fail. Lines of
             more than 12 bytes per character, and of more than 64 MB, fail without being read.
 
@@ -104,8 +104,10 @@ class _ReadFile(beam.DoFn):
                         " max_characters",
                         "",
                     )
-                elif line.strip():
+                elif isinstance(line, dict) or line.strip():
                     yield self._document(place, line)
+        except DataError as error:
+            yield _failure(path, str(error), "")
         except (OSError, EOFError, zlib.error, BeamIOError) as error:
             yield _failure(
                 path,
@@ -114,10 +116,10 @@ class _ReadFile(beam.DoFn):
                 "",
             )
 
-    def _document(self, place: str, line: bytes) -> Any:
+    def _document(self, place: str, line: bytes | Row) -> Any:
         key = place
         try:
-            row = json_row(place, line.decode("utf-8-sig"))
+            row = line if isinstance(line, dict) else json_row(place, line.decode("utf-8-sig"))
             text = text_field(place, row, self._field, options="field")
             if self._id_field is not None:
                 key = text_field(place, row, self._id_field, number=True, options="id_field")
@@ -136,15 +138,18 @@ class _ReadFile(beam.DoFn):
         return key, text
 
 
-def lines(path: str, longest: int) -> Iterator[bytes | None]:
-    """Reads the lines of a file, plain or compressed by gzip.
+def lines(path: str, longest: int) -> Iterator[bytes | Row | None]:
+    """Reads the lines of a file, plain or compressed by gzip, or the rows of Parquet.
 
     Args:
         path: File on any file system of Beam.
         longest: Largest number of bytes of a line, including its end.
 
     Yields:
-        The line, or None for a longer line.
+        The line, or None for a longer line; the fields of a row.
+
+    Raises:
+        DataError: Parquet is damaged.
 
     Example:
         >>> import pathlib, tempfile
@@ -155,6 +160,9 @@ def lines(path: str, longest: int) -> Iterator[bytes | None]:
     """
     with FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as opened:
         plain: Any = opened if hasattr(opened, "peek") else io.BufferedReader(opened, BUFFER)
+        if plain.peek(4)[:4] == PARQUET:
+            yield from (row for _, row in parquet_rows(path, plain))
+            return
         file = gzip.GzipFile(fileobj=plain) if plain.peek(2)[:2] == GZIP else plain
         while line := file.readline(longest + 1):
             yield line if len(line) <= longest else None
@@ -162,7 +170,7 @@ def lines(path: str, longest: int) -> Iterator[bytes | None]:
                 line = file.readline(longest + 1)
 
 
-def _failure(key: str, error: str, document: str | bytes) -> beam.pvalue.TaggedOutput:
+def _failure(key: str, error: str, document: str | bytes | Row) -> beam.pvalue.TaggedOutput:
     return beam.pvalue.TaggedOutput("failed", failed(key, error, document))
 
 

@@ -45,7 +45,7 @@ SUMMARIZE_OPTIONS: Options = {
         "--input": {
             "required": True,
             "metavar": "PATTERN",
-            "help": "files of JSON lines, plain or .gz, such as 'docs/*.jsonl'",
+            "help": "files of JSON lines, plain or .gz, or Parquet, such as 'docs/*.jsonl'",
         },
         "--field": {
             "metavar": "NAME",
