@@ -89,11 +89,18 @@ def test_what_is_left_out_asks_nothing():
         ({"query": "x" * 999, "words": "y" * 999}, "words=.{0,210}: expected a whole number"),
         ({"wordz": 5}, "wordz: unknown; did you mean words"),
         ({"all": True, "together": True}, "all: every sentence has no together; leave it out"),
+        ({"max_per_document": 1}, "max_per_document: goes with together; give together too, or"),
+        ({"max_per_document": 0, "together": True}, "max_per_document=0: expected a whole number"),
     ],
 )
 def test_what_cannot_be_asked(fields, message):
     with pytest.raises(Error, match=message):
         SummaryRequest(**fields)
+
+
+def test_the_schema_says_which_field_needs_another():
+    needed = SummaryRequest.model_json_schema()["dependentRequired"]
+    assert needed == {"query_weight": ["query"], "max_per_document": ["together"]}
 
 
 def test_a_record_has_an_object_for_each_sentence():

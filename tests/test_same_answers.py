@@ -64,7 +64,8 @@ WRONG = {
     "number": ({"sentences": "x"}, 'sentences="x": expected a whole number from 1 or "auto"'),
     "blank": ({"query": " "}, 'query=" ": expected a question or a title'),
     "newline": ({"newline": "tab"}, 'newline="tab": expected "auto", "sentence"'),
-    "weight": ({"query_weight": 0.5}, "query_weight: weighs a query; give query too"),
+    "weight": ({"query_weight": 0.5}, "query_weight: goes with query; give query too"),
+    "one text": ({"max_per_document": 1}, "max_per_document: goes with together; give together"),
     "all": ({"all": True, "words": 9}, "all: every sentence has no words; leave it out"),
     "both": ({"together": True, "keywords": 2}, "keywords: are those of one text; leave out"),
     "name": ({"wrods": 9}, "wrods: unknown; did you mean words?"),
@@ -121,8 +122,9 @@ def by_rest(server, texts, fields):
 
 def by_tensors(texts, fields, ask):
     """An answer by signatures and their inputs."""
-    description = tfsum.load().description
-    question = Question(texts, SummaryRequest(**fields), defaults_of(description))
+    model = tfsum.load()
+    defaults, inputs = defaults_of(model.description), model._model.signatures["extract"]
+    question = Question(texts, SummaryRequest(**fields), defaults, inputs)
     count = len(question.encoded)
     outputs = {}
     for signature, inputs in question.calls.items():

@@ -3,9 +3,10 @@
 The options of `tfsum summarize`, the arguments of Python, of the client and of Beam, the bodies of
 `POST /summarize` with their OpenAPI schema, the tools of `tfsum mcp` and the inputs of the exported
 graph have their names, types, ranges, defaults and sentences from the fields of `SummaryRequest`.
-A new field is written here (in `SummaryRequest` and `SummaryOptions`), and where the graph acts on
-it: as a field of `Options` in `tfsum.tasks.bert_sum_ext.choosing`. Models that were exported before
-answer as ever, and refuse it where it is given.
+A new field is written here (in `SummaryRequest` and `SummaryOptions`; in `NEEDED` where it asks
+nothing by itself), and where the graph acts on it: as a field of `Options` in
+`tfsum.tasks.bert_sum_ext.choosing`, which gives a limit to `tfsum.text.budget`. Models that were
+exported before answer as ever, and refuse it where it is given.
 """
 
 import dataclasses
@@ -13,7 +14,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypeAlias, TypedDict
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tfsum.settings import Checked, Option
 
@@ -26,6 +27,9 @@ Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Newline = Literal["auto", "sentence", "paragraph", "space"]
 Value = bool | int | float | str
+
+# Field of a request -> the one without which it is refused.
+NEEDED = {"query_weight": "query", "max_per_document": "together"}
 
 # What the reader of an answer should know: its `code`, and shares from 0 to 1 by name, such as
 # `{"code": "language", "known": 0.02}`. Programs read the code; its sentence is made where it is
@@ -63,6 +67,10 @@ class SummaryRequest(Checked):
         Traceback (most recent call last):
         tfsum.errors.Error: share=20: expected a number above 0 and at most 1
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={"dependentRequired": {name: [other] for name, other in NEEDED.items()}}
+    )
 
     sentences: Annotated[
         Count | Literal["auto"] | None,
@@ -103,6 +111,9 @@ class SummaryRequest(Checked):
     together: Annotated[bool, Option(group=ABOUT)] = Field(
         False, description="One summary of several texts, which says a thing once."
     )
+    max_per_document: Annotated[
+        Count | None, Option(metavar="N", group=ABOUT), Input("max_per_document", 0)
+    ] = Field(None, description="The most sentences of each text, with together.")
     block_trigrams: Annotated[bool | None, Option(group=LENGTH), Input("block_trigrams", False)] = (
         Field(None, description="Whether to skip a sentence that repeats three words in a row.")
     )
@@ -119,8 +130,9 @@ class SummaryRequest(Checked):
             )
         if self.together and self.keywords:
             raise ValueError("keywords: are those of one text; leave out keywords or together")
-        if self.query is None and self.query_weight is not None:
-            raise ValueError("query_weight: weighs a query; give query too, or leave it out")
+        for name, other in NEEDED.items():
+            if getattr(self, name) is not None and not getattr(self, other):
+                raise ValueError(f"{name}: goes with {other}; give {other} too, or leave it out")
         return self
 
 
@@ -145,6 +157,7 @@ class SummaryOptions(TypedDict, total=False):
     query_weight: float
     keywords: int
     together: bool
+    max_per_document: int
     block_trigrams: bool | None
     newline: Newline | None
 

@@ -138,6 +138,10 @@ def test_prepare(called, tmp_path, capsys):
             "the following arguments are required: --input",
         ),
         (
+            ["pipeline", "summarize", "--input", "a", "--output", "b", "--max-per-document=1"],
+            "unrecognized arguments: --max-per-document=1",
+        ),
+        (
             ["pipeline", "summarize", "--input", "a", "--output", "b", "--paralelism=4"],
             "unrecognized arguments: --paralelism=4",
         ),

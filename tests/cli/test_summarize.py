@@ -368,7 +368,7 @@ def test_rows_of_one_name_are_told_and_long_names_are_cut(asked, tmp_path, capsy
 def test_options_that_cannot_be(asked, article, capsys):
     for words, said in (
         (["--share", "0"], "share=0: expected a number above 0 and at most 1"),
-        (["--query-weight", "0.5"], "query_weight: weighs a query; give query too"),
+        (["--query-weight", "0.5"], "query_weight: goes with query; give query too"),
         (["--query", " "], 'query=" ": expected a question or a title'),
         (["--keywords", "3", "--words", "9"], "in the place of a summary, which --words is for"),
         (["--model", "writer", "--keywords", "3"], "--keywords 3: writer is not extractive"),

@@ -185,7 +185,7 @@ def test_every_other_field_of_a_request_has_a_control(open_page, server):
     driver.find_element(By.CSS_SELECTOR, "#ask summary").click()
     fields = driver.find_elements(By.CSS_SELECTOR, "#fields [name]")
     names = [field.get_attribute("name") for field in fields]
-    own = {"words", "query", "keywords", "all", "together"}
+    own = {"words", "query", "keywords", "all", "together", "max_per_document"}
     assert names == [name for name in SummaryRequest.model_fields if name not in own]
     assert "The lowest score of a sentence" in text_of(driver, "fields")
     assert violations(driver) == []

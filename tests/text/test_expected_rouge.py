@@ -21,6 +21,7 @@ from tfsum.text.expected_rouge import (
     expected_rouge_ranks,
     is_word,
 )
+from tfsum.text.rows import Rows
 from tfsum.text.selection import select
 
 WORDS = np.array([False, True, True, True, True, False])  # pieces 0 and 5 are punctuation
@@ -257,8 +258,8 @@ def test_what_reads_badly_must_bring_more():
     assert chosen([1, 2], [3], [4, 4], [4, 4], [1], most=2) == [0, 2]
 
 
-def _within(document, costs, limits):
-    """The chosen of a document within a budget, and the expected ROUGE of sets."""
+def _within(document, costs, limits, parts, most):
+    """The chosen of a document within a budget, and so many of each of its parts."""
     pieces = tf.ragged.constant(
         [[[i for i, *_ in s] for s, _ in document]], inner_shape=(), dtype=tf.int32
     )
@@ -272,16 +273,23 @@ def _within(document, costs, limits):
         tf.constant([size]),
         size,
         tf.reshape(rates, [-1, 2]),
-        budget=Budget(tf.constant(costs, tf.int32), tf.constant([limits], tf.int32)),
+        budget=Budget(
+            tf.constant(costs, tf.int32),
+            tf.constant([limits], tf.int32),
+            Rows(tf.constant(parts, tf.int64), size),
+            tf.fill([size], most),
+        ),
     )
     return set(np.flatnonzero(ranks > 1))
 
 
-def _fits(chosen, costs, limits):
-    return (np.sum([(0, 0), *(costs[i] for i in chosen)], 0) <= limits).all()
+def _fits(chosen, costs, limits, parts, most):
+    fits = (np.sum([(0, 0), *(costs[i] for i in chosen)], 0) <= limits).all()
+    return fits and max(Counter(parts[i] for i in chosen).values(), default=0) <= most
 
 
-def test_nearly_the_best_of_all_sets_within_a_budget():
+@pytest.mark.parametrize("most", [1, 2, 8])
+def test_nearly_the_best_of_all_sets_within_a_budget(most):
     """Of those sets to which no sentence can be added."""
     random, near = np.random.default_rng(2), []
     for _ in range(60):
@@ -292,9 +300,10 @@ def test_nearly_the_best_of_all_sets_within_a_budget():
             costs.append((len(ids), int(random.integers(10, 40))))
         limits = (int(random.integers(8, 25)), int(random.integers(40, 120)))
 
-        chosen, value = _within(document, costs, limits), _Rule(document, 8, True)
+        room = costs, limits, [0, 0, 0, 1, 1, 2, 2, 2], most
+        chosen, value = _within(document, *room), _Rule(document, 8, True)
         sets = [set(each) for size in range(9) for each in itertools.combinations(range(8), size)]
-        fit = [each for each in sets if _fits(each, costs, limits)]
+        fit = [each for each in sets if _fits(each, *room)]
         full = [each for each in fit if not any(each < other for other in fit)]
         assert chosen in full
         near.append(value(chosen) / max(map(value, full)))

@@ -14,7 +14,7 @@ from tfsum.cli.options import (
     print_as,
     read_settings,
 )
-from tfsum.request import SummaryRequest
+from tfsum.request import NEEDED, SummaryRequest
 from tfsum.training.recipe_file import is_recipe
 
 EXAMPLES = """examples:
@@ -132,5 +132,6 @@ def add_arguments(parser: Parser) -> None:
         if name == "prepare":
             add_options(own, prepare.CORPUS_OPTIONS, prepare.CLASSES)
         else:
-            only = SummaryRequest.model_fields.keys() - {"together"}
+            of_several = {"together", *(name for name in NEEDED if NEEDED[name] == "together")}
+            only = SummaryRequest.model_fields.keys() - of_several
             add_options(own, SUMMARIZE_OPTIONS, [(SummaryRequest, only, "")])

@@ -1,4 +1,4 @@
-"""What a summary may cost, in words and in characters."""
+"""What a summary may cost, in words, in characters and in sentences of a document."""
 
 from typing import NamedTuple
 
@@ -17,10 +17,14 @@ class Budget(NamedTuple):
         costs: Words of a sentence, and its characters with a space, int32 (N, 2) for all sentences
             of all documents, end to end.
         limits: The most of both for a summary, int32 (B, 2).
+        documents: Document of each sentence: a text may hold several.
+        most: The most sentences of the document of each sentence, int32 (N,).
     """
 
     costs: tf.Tensor
     limits: tf.Tensor
+    documents: Rows
+    most: tf.Tensor
 
     @classmethod
     def free(cls, sentences: tf.RaggedTensor) -> "Budget":
@@ -33,31 +37,59 @@ class Budget(NamedTuple):
             >>> Budget.free(tf.ragged.constant([["It rained."]])).costs.numpy().tolist()
             [[0, 0]]
         """
-        number, texts = sentences.row_splits[-1], sentences.nrows(tf.int64)
-        return cls(tf.zeros([number, 2], tf.int32), tf.zeros([texts, 2], tf.int32))
+        texts, number = Rows.of(sentences), sentences.row_splits[-1]
+        nothing = tf.zeros([number, 2], tf.int32)
+        return cls(
+            nothing, tf.zeros([texts.count, 2], tf.int32), texts, tf.fill([number], UNLIMITED)
+        )
 
-    def holds(self, chosen: tf.Tensor, documents: Rows) -> tf.Tensor:
+    def at(self, places: tf.Tensor) -> "Budget":
+        """The same budget for some of the sentences.
+
+        Args:
+            places: Their numbers, (K,).
+
+        Example:
+            >>> Budget.free(tf.ragged.constant([["a", "b"]])).at(tf.constant([1])).most.shape
+            TensorShape([1])
+        """
+        costs, most = tf.gather(self.costs, places), tf.gather(self.most, places)
+        return Budget(costs, self.limits, self.documents.at(places), most)
+
+    def holds(self, chosen: tf.Tensor, texts: Rows) -> tf.Tensor:
         """Tells for which sentences there is room beside those that are chosen.
 
         Args:
             chosen: Bool (N,).
-            documents: Document of each sentence; there are B.
+            texts: Text of each sentence; there are B.
 
         Returns:
             bool (N,).
 
         Example:
-            >>> budget = Budget(tf.constant([[3, 9], [1, 4], [2, 5]]), tf.constant([[4, 90]]))
-            >>> documents = Rows(tf.constant([0, 0, 0]), 1)
-            >>> budget.holds(tf.constant([True, False, False]), documents).numpy().tolist()
+            >>> texts = Rows(tf.constant([0, 0, 0]), 1)
+            >>> budget = Budget(
+            ...     tf.constant([[3, 9], [1, 4], [2, 5]]),
+            ...     tf.constant([[4, 90]]),
+            ...     texts,
+            ...     tf.constant([3, 3, 3]),
+            ... )
+            >>> budget.holds(tf.constant([True, False, False]), texts).numpy().tolist()
             [False, True, False]
         """
-        taken = documents.sum(tf.where(chosen[:, tf.newaxis], self.costs, 0))
-        return tf.reduce_all(self.costs <= documents.to_values(self.limits - taken), 1)
+        taken = texts.sum(tf.where(chosen[:, tf.newaxis], self.costs, 0))
+        has_room = tf.reduce_all(self.costs <= texts.to_values(self.limits - taken), 1)
+        of_document = self.documents.to_values(self.documents.sum(tf.cast(chosen, tf.int32)))
+        return has_room & (of_document < self.most)
 
 
 def budget_of(
-    texts: tf.RaggedTensor, words: tf.Tensor, characters: tf.Tensor, share: tf.Tensor
+    texts: tf.RaggedTensor,
+    words: tf.Tensor,
+    characters: tf.Tensor,
+    share: tf.Tensor,
+    documents: Rows,
+    per_document: tf.Tensor,
 ) -> Budget:
     """The budget of summaries.
 
@@ -67,10 +99,13 @@ def budget_of(
         characters: The most characters of a summary, its sentences parted by a space, (B,) int32;
             0 for any number.
         share: The largest share of the text's words in a summary, (B,) float32; 0 for any.
+        documents: Document of each sentence: a text may hold several.
+        per_document: The most sentences of each document, (B,) int32; 0 for any number.
 
     Example:
         >>> texts = tf.ragged.constant([["It rained.", "東京です。"]])
-        >>> found = budget_of(texts, tf.constant([9]), tf.constant([0]), tf.constant([0.5]))
+        >>> words, characters, share = tf.constant([9]), tf.constant([0]), tf.constant([0.5])
+        >>> found = budget_of(texts, words, characters, share, Rows.of(texts), tf.constant([1]))
         >>> found.costs.numpy().tolist(), found.limits.numpy().tolist()
         ([[2, 11], [5, 6]], [[3, 1073741824]])
     """
@@ -80,7 +115,8 @@ def budget_of(
     marks = tf.strings.regex_replace(tf.strings.regex_replace(apart, WORD, "x"), WHITE_SPACE, "")
     in_words, length = tf.strings.length(marks), tf.strings.length(flat, "UTF8_CHAR")
 
-    total = tf.cast(Rows.of(texts).sum(in_words), tf.float32)
+    rows = Rows.of(texts)
+    total = tf.cast(rows.sum(in_words), tf.float32)
     of_share = tf.cast(total * share, tf.int32)
     in_share = tf.where(share > 0.0, tf.maximum(of_share, 1), UNLIMITED)
     in_characters = tf.minimum(characters, UNLIMITED - 1) + 1  # no space before the first
@@ -88,7 +124,8 @@ def budget_of(
         tf.minimum(tf.where(words > 0, tf.minimum(words, UNLIMITED), UNLIMITED), in_share),
         tf.where(characters > 0, in_characters, UNLIMITED),
     ]
-    return Budget(tf.stack([in_words, length + 1], 1), tf.stack(limits, 1))
+    most = rows.to_values(tf.where(per_document > 0, per_document, UNLIMITED))
+    return Budget(tf.stack([in_words, length + 1], 1), tf.stack(limits, 1), documents, most)
 
 
 def with_room_for_one(
@@ -118,7 +155,7 @@ def with_room_for_one(
 
     costs = rows.sum(tf.where(shortest[:, tf.newaxis], budget.costs, 0))
     limits = tf.where(has_room[:, tf.newaxis], budget.limits, tf.maximum(budget.limits, costs))
-    return Budget(budget.costs, limits), present & (rows.to_values(has_room) | shortest)
+    return budget._replace(limits=limits), present & (rows.to_values(has_room) | shortest)
 
 
 def most_that_fit(budget: Budget, texts: tf.RaggedTensor) -> tf.Tensor:

@@ -152,8 +152,7 @@ def expected_rouge_ranks(
     mass = documents.sum(candidates.probability)
     times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
     share = candidates.probability * documents.to_values(times)
-    costs, limits = budget or Budget.free(pieces)
-    room = Budget(tf.gather(costs, candidates.place), limits)
+    room = (budget or Budget.free(pieces)).at(candidates.place)
     grams = _count(candidates, pieces, words, rates)
     search = _Search(candidates, grams, share, limit, flaws, needs, room)
 

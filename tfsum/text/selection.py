@@ -185,10 +185,10 @@ def select(
     worth = tf.where(tf.math.is_nan(scores), LOWEST, tf.maximum(scores, LOWEST))
 
     # a sentence takes one of `most` as it takes words and characters
-    costs, limits = budget or Budget.free(texts)
-    room = Budget(
-        tf.pad(costs, [[0, 0], [1, 0]], constant_values=1),
-        tf.concat([tf.minimum(most, limit)[:, tf.newaxis], limits], 1),
+    budget = budget or Budget.free(texts)
+    room = budget._replace(
+        costs=tf.pad(budget.costs, [[0, 0], [1, 0]], constant_values=1),
+        limits=tf.concat([tf.minimum(most, limit)[:, tf.newaxis], budget.limits], 1),
     )
     of_sentences, equal = _trigrams(texts, present & documents.to_values(block_trigrams))
 

@@ -150,6 +150,26 @@ def test_several_texts_give_one_summary_that_says_a_thing_once(summarize):
     assert summarize.together([]).sentences == []
 
 
+def test_so_many_sentences_of_each_of_several_texts(transformer):
+    """The best of what is left are taken in place of those that a text has too many of."""
+    summarize = tfsum.load(transformer.folder)
+    texts = [
+        "The bridge was closed. Rain fell on the town. The mayor said so. It was repaired.",
+        "",
+        "Two fires were seen. The market was flooded at night. Fish is sold there.",
+    ]
+    every = summarize.together(texts, sentences=9, block_trigrams=False)
+    assert every.documents == [0, 0, 0, 0, 2, 2, 2]
+    for most in (1, 2, 3):
+        found = summarize.together(texts, sentences=9, max_per_document=most, block_trigrams=False)
+        assert found.documents == [0] * most + [2] * most
+        assert set(found.sentences) < set(every.sentences) or most > 2
+    within = summarize.together(texts, words=12, max_per_document=1)
+    assert within.documents in ([0, 2], [0], [2]) and _words(within) <= 12
+    assert summarize.together(texts, max_per_document=9) == summarize.together(texts)
+    assert summarize.together(texts, sentences=1, max_per_document=1).documents in ([0], [2])
+
+
 def test_a_document_of_several_is_read_as_if_it_were_alone(summarize, article, report):
     both = summarize.score(f"{article}\x1e{report}")
     alone = summarize.score([article, report])

@@ -182,7 +182,8 @@ async function loadModels() {
   models = (await request("models")).models;
   sentences = await request("page/warnings.json");
   const { schema } = (await request("openapi.json")).paths["/summarize"].post.requestBody.content["application/json"];
-  const others = Object.entries(schema.properties).filter(([name]) => !FILLED.includes(name));
+  const ofSeveral = (name) => schema.dependentRequired[name]?.includes("together"); // the page asks about one text
+  const others = Object.entries(schema.properties).filter(([name]) => !FILLED.includes(name) && !ofSeveral(name));
   if (fields().length !== others.length) byId("fields").replaceChildren(...others.map(control));
   const chosen = byId("model").value;
   byId("model").replaceChildren(...models.map((one) => element("option", one.name, { value: one.name })));

@@ -34,6 +34,7 @@ class Options(NamedTuple):
     min_score: tf.Tensor  # float32
     query: tf.Tensor  # string
     query_weight: tf.Tensor  # float32, beside what matters in general, from 0 to 1
+    max_per_document: tf.Tensor  # int32, sentences of each document that a text holds
     block_trigrams: tf.Tensor  # bool
 
 
@@ -105,7 +106,14 @@ def _choose(
     least = tf.where(options.min_score > 0.0, options.min_score, -float("inf"))
 
     # (B,) the most sentences
-    budget = budget_of(texts, options.max_words, options.max_characters, options.max_share)
+    budget = budget_of(
+        texts,
+        options.max_words,
+        options.max_characters,
+        options.max_share,
+        read.documents,
+        options.max_per_document,
+    )
     limit, most = most_that_fit(budget, texts), options.max_sentences
     within = tf.minimum(tf.where(most == 0, limit, most), limit)
     most = tf.where(most == AUTOMATIC, most, within)

@@ -40,6 +40,7 @@ class Read(NamedTuple):
     end: tf.Tensor  # (N,) int32, the byte after it
     logits: tf.Tensor  # (N,) float32
     rates: tf.Tensor | None  # (P, 2) float32, what a word head expects of each piece
+    documents: Rows  # of (N,): of a text that holds several, each has its own
     count: tf.Tensor  # (B,) int32, sentences of each text
     about: dict[str, tf.Tensor]  # (B,) each: what every answer says of its text
 
@@ -128,6 +129,7 @@ class Reader(tf.Module):
             split["end"].flat_values + first,
             self.score_documents(vectors, tf.cast(per_document, tf.int32)),
             _at_pieces(rates[0], pieces, windows["pieces_cut"]) if rates else None,
+            in_documents,
             tf.cast(texts.sum(per_document), tf.int32),
             about,
         )
