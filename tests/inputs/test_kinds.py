@@ -81,7 +81,7 @@ def database(tmp_path):
         (TEXT.encode("latin-1"), "text"),
         (b"{curly} words begin here", "text"),
     ],
-    ids=range(27),
+    ids=range(29),
 )
 def test_told_by_the_content(data, kind):
     assert kind_of(data) == kind
