@@ -72,7 +72,24 @@ class Option:
     hidden: bool = False
 
 
-class Checked(pydantic.BaseModel):
+class Settings(pydantic.BaseModel):
+    """Values that do not change, none of them unknown, infinite or converted.
+
+    Raises:
+        pydantic.ValidationError: Names are unknown or missing, or values are wrong.
+    """
+
+    model_config = pydantic.ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        validate_by_name=True,
+        serialize_by_alias=True,
+    )
+
+
+class Checked(Settings):
     """A class of values, whose mistakes are one `tfsum.Error` with a sentence for each.
 
     Raises:
@@ -85,10 +102,6 @@ class Checked(pydantic.BaseModel):
         Traceback (most recent call last):
         tfsum.errors.Error: words=0: expected a whole number from 1
     """
-
-    model_config = pydantic.ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False
-    )
 
     def __init__(self, /, **values: object) -> None:
         try:

@@ -121,9 +121,9 @@ def test_shards_of_other_settings_are_not_taken_over(corpus, tmp_path):
 
 
 def test_errors_are_those_of_prepare(corpus, tmp_path):
-    with pytest.raises(Error, match="prepare: shards is 0; expected 1 or more"):
+    with pytest.raises(Error, match="shards=0: expected a whole number from 1"):
         prepare(corpus, tmp_path / "out", tmp_path, shards=0)
-    with pytest.raises(Error, match="no_option: no option of the task 'bert_sum_ext'"):
+    with pytest.raises(Error, match="no_option: unknown"):
         prepare(corpus, tmp_path / "out", tmp_path, no_option=1)
     with pytest.raises(DataError, match="none.jsonl: cannot be read"):
         prepare(tmp_path / "none.jsonl", tmp_path / "out", tmp_path)

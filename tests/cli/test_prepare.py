@@ -1,8 +1,6 @@
 """`tfsum prepare`: the words of the command become the arguments of the function, and nothing
 else."""
 
-import functools
-import inspect
 import json
 
 import pytest
@@ -10,14 +8,11 @@ import pytest
 from tfsum.cli import prepare as verb
 from tfsum.cli.main import main
 from tfsum.cli.options import Parser, add_options
-from tfsum.data.documents import prepare as library
-from tfsum.tasks.bert_pretraining import prepare as pretraining
-from tfsum.tasks.transformer import prepare as pairs
 
-PARAMETERS = {
+FIELDS = {
     name
-    for function in (library.prepare, pretraining.prepare, pairs.prepare)
-    for name in inspect.signature(function).parameters
+    for kind in ("bert_sum_ext", "bert_for_pretraining", "transformer")
+    for name in verb.preparation_of(kind).model_fields
 }
 
 
@@ -33,17 +28,12 @@ def called(monkeypatch):
     """The calls of the library."""
     calls = []
 
-    def standing_in_for(function):
-        @functools.wraps(function)
-        def prepare(*arguments, **options):
-            calls.append((arguments, options))
-            return {"documents": 12_000, "duplicates": 3}
+    def write(preparation, corpus, out_dir, vocabulary, run):
+        calls.append(((corpus, out_dir, vocabulary), preparation.model_dump(exclude_unset=True)))
+        return {"documents": 12_000, "duplicates": 3}
 
-        return prepare
-
-    monkeypatch.setattr(library, "prepare", standing_in_for(library.prepare))
-    monkeypatch.setattr(pretraining, "prepare", standing_in_for(pretraining.prepare))
-    monkeypatch.setattr(pairs, "prepare", standing_in_for(pairs.prepare))
+    for kind in ("bert_sum_ext", "bert_for_pretraining", "transformer"):
+        monkeypatch.setattr(verb.preparation_of(kind), "write", write)
     monkeypatch.setattr(verb, "load_tensorflow", lambda: None)
     return calls
 
@@ -132,22 +122,19 @@ def test_pairs_have_options_of_their_own(called, corpus, capsys):
     assert "--labels: no option of --task transformer" in capsys.readouterr().err
 
 
-def test_every_option_is_an_argument_of_the_function(called):
+def test_every_option_is_a_field():
     parser = Parser()
     add_options(parser, verb.OPTIONS, verb.CLASSES)
     names = {action.dest for action in parser._actions}
-    assert (
-        names - {"help", "format", "task", "id", "text", "summary", "output", "overrides"}
-        <= PARAMETERS
-    )
+    others = {"help", "format", "task", "corpus", "output", "vocabulary", "overrides"}
+    assert names - others - {"id", "text", "summary"} <= FIELDS
 
 
 def test_ctrl_c_is_75_and_says_that_it_goes_on(called, corpus, monkeypatch, capsys):
-    @functools.wraps(library.prepare)
-    def stopped(*arguments, **options):
+    def stopped(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(library, "prepare", stopped)
+    monkeypatch.setattr(verb.preparation_of("bert_sum_ext"), "write", stopped)
     assert main(["prepare", corpus, "--output", "r", "--vocabulary", "v.txt"]) == 75
     assert "run the same command to resume" in capsys.readouterr().err
 

@@ -9,7 +9,6 @@ import pytest
 from tiny_bert import BERT_BEGINNING, write_encoder
 
 import tfsum
-from tfsum.data.documents.prepare import prepare
 from tfsum.errors import DataError, Error, RecipeError
 from tfsum.formats.model_folder import local_folder
 from tfsum.papers.batches import OriginalBatcher
@@ -41,7 +40,7 @@ def test_from_json_to_batches(shared, tmp_path, program):
     (tmp_path / "a.json").write_text(
         json.dumps([{"src": d["src"], "tgt": d["tgt"] or [["."]]} for d in documents(shared)])
     )
-    counts = prepare(
+    counts = tfsum.prepare(
         tmp_path / "a.json",
         tmp_path / "records",
         local_folder(VOCABULARY),
@@ -143,14 +142,14 @@ def test_what_the_originals_do_not_do_is_refused(place):
     with pytest.raises(
         Error, match="legacy is 'bertsum' with labels 'greedy' and newline 'sentence'; expected"
     ):
-        prepare("a.train.json", "other", "encoder", legacy="bertsum")
-    with pytest.raises(Error, match="legacy is 'presum'; expected None or 'bertsum' or 'presumm'"):
-        prepare("a.train.json", "other", "encoder", legacy="presum")
+        tfsum.prepare("a.train.json", "other", "encoder", legacy="bertsum")
+    with pytest.raises(Error, match='legacy="presum": expected "bertsum" or "presumm"'):
+        tfsum.prepare("a.train.json", "other", "encoder", legacy="presum")
     (place / "vocab.txt").write_text("\n".join(word for word in WORDS if "unused" not in word))
     with pytest.raises(
         DataError, match=r"vocab.txt: has no \[unused0\], .*take BERT's own vocabulary"
     ):
-        prepare(
+        tfsum.prepare(
             "a.train.json", "other", "vocab.txt", legacy="presumm", newline="line", progress=False
         )
     with pytest.raises(

@@ -156,13 +156,22 @@ def sections_read(kind: str) -> dict[str, set[str]]:
     """Section -> the attributes of it that the code of a task, or what all tasks share, reads."""
     folder = pathlib.Path(inspect.getfile(recipe_class(kind))).parent
     package = pathlib.Path(tfsum.__file__).parent
-    files = [*folder.glob("*.py"), *(package / "training").glob("*.py"), package / "cli/train.py"]
+    shared = (
+        "cli/train.py",
+        "data/preparation.py",
+        "data/documents/prepare.py",
+        "data/settings.py",
+    )
+    files = [*folder.glob("*.py"), *(package / "training").glob("*.py")]
+    files += [package / name for name in shared]
     read = {section: set() for section in Recipe.model_fields}
     for file in files:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute):
                 for section in sections_of(node.value, file):
                     read[section].add(node.attr)
+            elif isinstance(node, ast.Subscript) and file.name == "prepare.py":
+                read["data"].add(getattr(node.slice, "value", ""))  # the settings of a writer
     return read
 
 
@@ -171,6 +180,8 @@ def sections_of(base: ast.expr, file: pathlib.Path) -> set[str]:
     name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
     if name == "self" and file.name == "settings.py":
         return set(Recipe.model_fields)
+    if name == "preparation" or (name == "self" and file.name == "prepare.py"):
+        return {"data"}  # whose keys are fields of it
     if name.endswith("settings"):
         return {"model", "train"}
     return {name} & set(Recipe.model_fields)

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from tfsum.data.settings import DocumentSettings
 from tfsum.errors import RecipeError
-from tfsum.training.settings import DocumentSettings, ModelSettings, Recipe, RunSettings
+from tfsum.training.settings import ModelSettings, Recipe, RunSettings
 from tfsum.training.workers import check_same_training
 
 

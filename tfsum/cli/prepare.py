@@ -5,7 +5,6 @@ become pairs of segments, whose words are masked when it is trained. For a Trans
 texts become pairs of ids.
 """
 
-import inspect
 from collections.abc import Callable
 
 import tfsum
@@ -18,8 +17,11 @@ from tfsum.cli.options import (
     print_as,
     read_settings,
 )
+from tfsum.data.preparation import Preparation
 from tfsum.errors import Stopped
 from tfsum.loading import load_tensorflow
+from tfsum.settings import Settings
+from tfsum.tasks import task
 from tfsum.tasks.recipes import prepare_recipe, section_class
 from tfsum.training.recipe_file import is_recipe
 
@@ -76,20 +78,6 @@ CORPUS_OPTIONS: Options = {
         "--shards": {"type": int, "metavar": "N", "help": "files to write"},
         "--format": {"choices": ("text", "json"), "help": "format of the counts (default: text)"},
     },
-    "BertSumExt and BertSumAbs": {
-        "--window-length": {"type": int, "metavar": "N", "help": "positions of the encoder"},
-    },
-    "pretraining a BERT": {
-        "--part": {
-            "choices": ("all", "training", "held_out"),
-            "help": "which documents to take (default: all)",
-        },
-        "--held-out-share": {
-            "type": float,
-            "metavar": "SHARE",
-            "help": "share of the documents that are held out, chosen by their text (default: 0)",
-        },
-    },
     "Transformer": {
         "--target-corpus": {
             "metavar": "FILE",
@@ -114,33 +102,39 @@ OPTIONS = {
         "--processes": {"type": int, "metavar": "N", "help": "processes that work at once"},
     },
 }
-# Title of a group, kind and section of the recipe whose keys are its options, and these keys.
-KEYS = (
-    ("BertSumExt, BertSumAbs and pretraining a BERT", "bert_sum_ext", "data", "text"),
-    ("BertSumExt, BertSumAbs and pretraining a BERT", "bert_sum_ext", "text", "newline"),
+
+
+def preparation_of(kind: str) -> type[Preparation]:
+    """The class whose fields are the options of a task."""
+    found = task(kind)
+    return found.need(found.prepare, "prepare")
+
+
+DOCUMENTS, EVERY = "BertSumExt and BertSumAbs", "BertSumExt, BertSumAbs and pretraining a BERT"
+# Class, those of its fields that are options, and the title of their group.
+FIELDS: tuple[tuple[type[Settings], str, str], ...] = (
+    (section_class("bert_sum_ext", "data"), "text", EVERY),
+    (preparation_of("bert_sum_ext"), "newline", EVERY),
+    (section_class("bert_sum_ext", "data"), "id summary", DOCUMENTS),
     (
-        "BertSumExt and BertSumAbs",
-        "bert_sum_ext",
-        "data",
-        "id summary labels temperature summary_sentences max_sentences legacy",
+        preparation_of("bert_sum_ext"),
+        "labels temperature summary_sentences max_sentences window_length legacy",
+        DOCUMENTS,
     ),
     (
+        preparation_of("bert_for_pretraining"),
+        "max_length next_sentence same_document_share short_share duplicates seed part"
+        " held_out_share",
         "pretraining a BERT",
-        "bert_for_pretraining",
-        "data",
-        "max_length next_sentence same_document_share short_share duplicates seed",
     ),
     (
-        "Transformer",
-        "transformer",
-        "data",
+        preparation_of("transformer"),
         "source target max_source_length max_target_length cut_sources target_lines"
         " window_sentences window_targets",
+        "Transformer",
     ),
 )
-CLASSES = [
-    (section_class(kind, section), keys.split(), title) for title, kind, section, keys in KEYS
-]
+CLASSES = [(settings, fields.split(), title) for settings, fields, title in FIELDS]
 
 
 def run(arguments: Arguments, prepare: Callable[..., dict[str, int]] | None = None) -> int:
@@ -175,25 +169,19 @@ def _run(arguments: Arguments, prepare: Callable[..., dict[str, int]]) -> int:
     output, vocabulary = options.pop("output"), options.pop("vocabulary")
     name, form = options.pop("task", TASKS[0]), options.pop("format", "text")
     arguments.parser.require_paths(corpus, options.get("target_corpus", corpus))
-    read_settings(
-        section_class(name, "data"), arguments, train=corpus, validation=corpus, records=output
-    )
-    read_settings(section_class(name, "text"), arguments)
+    preparation = preparation_of(name)
+    if "columns" in preparation.model_fields:
+        columns = options.keys() & {"id", "text", "summary"}
+        options["columns"] = {field: options.pop(field) for field in columns} or None
+    if unknown := [option for option in options if option not in preparation.model_fields]:
+        arguments.parser.error(f"{', '.join(map(flag_of, unknown))}: no option of --task {name}")
+    read_settings(preparation, arguments)
 
     load_tensorflow()
     from tfsum.formats.model_folder import PACKAGE, local_folder
-    from tfsum.tasks import task
 
     if vocabulary.startswith(PACKAGE):
         vocabulary = str(local_folder(vocabulary))
-    found = task(name)
-    parameters = inspect.signature(found.need(found.prepare, "prepare")).parameters
-    if "columns" in parameters:
-        columns = options.keys() & {"id", "text", "summary"}
-        options["columns"] = {field: options.pop(field) for field in columns} or None
-    if unknown := [option for option in options if option not in parameters]:
-        arguments.parser.error(f"{', '.join(map(flag_of, unknown))}: no option of --task {name}")
-
     counts = prepare(corpus, output, vocabulary, name, **options)
     print_as(form, counts, as_text(counts))
     return 0

@@ -6,16 +6,18 @@ import functools
 import itertools
 import pathlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import tqdm
 from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from tfsum.data.corpus_files import file_digests
+from tfsum.data.settings import Processes, Shards
 from tfsum.data.shards import Manifest, RecordWriter, ShardRunner, ShardWork, run_shards
 from tfsum.errors import DataError, Error
 from tfsum.formats.text_settings import piece_file, read_text_settings
+from tfsum.settings import Checked
 from tfsum.terminal_size import bar_size
 
 LOCK = ".lock"  # of a folder of records that is being written
@@ -31,33 +33,6 @@ def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     items = iter(items)
     while batch := list(itertools.islice(items, size)):
         yield batch
-
-
-def check_settings(
-    settings: Mapping[str, Any], least: Mapping[str, int], known: Mapping[str, Sequence[str | None]]
-) -> None:
-    """Checks arguments of a `prepare` before anything is read.
-
-    Args:
-        settings: Settings by name.
-        least: The smallest value of some; None is always allowed.
-        known: The values that others may have.
-
-    Raises:
-        Error: One is impossible.
-
-    Example:
-        >>> check_settings({"shards": 0}, {"shards": 1}, {})
-        Traceback (most recent call last):
-        tfsum.errors.Error: prepare: shards is 0; expected 1 or more
-    """
-    for name, smallest in least.items():
-        if settings[name] is not None and settings[name] < smallest:
-            raise Error(f"prepare: {name} is {settings[name]}; expected {smallest} or more")
-    for name, values in known.items():
-        if settings[name] not in values:
-            expected = " or ".join(map(repr, values))
-            raise Error(f"prepare: {name} is {settings[name]!r}; expected {expected}")
 
 
 def case_settings(
@@ -122,25 +97,64 @@ def shard_names(kind: str, shards: int) -> list[str]:
     return [f"{kind}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
 
 
+class Preparation(Checked):
+    """The options by which a corpus becomes records; each task has its own.
+
+    Attributes:
+        shards: Number of files.
+        processes: Number of processes that work at once; 1 works in this one.
+        progress: Whether to show a bar on standard error.
+
+    Raises:
+        Error: An option is unknown or impossible.
+    """
+
+    shards: Shards = 8
+    processes: Processes = 1
+    progress: bool = True
+
+    def write(
+        self,
+        corpus: str | pathlib.Path,
+        out_dir: str | pathlib.Path,
+        vocabulary: str | pathlib.Path,
+        run: ShardRunner | None = None,
+    ) -> dict[str, int]:
+        """Writes a corpus as records; a second call continues where the first was stopped.
+
+        Args:
+            corpus: A corpus file.
+            out_dir: Folder of the shards and of `manifest.json`, one folder for each corpus.
+            vocabulary: A vocab.txt, or the folder that holds one.
+            run: Writes the shards in the place of `processes`, see `tfsum.beam.prepare`.
+
+        Returns:
+            The counts of what was written, cut and left out.
+
+        Raises:
+            DataError: The corpus or the vocabulary cannot be read, or no document can be used.
+            Error: `out_dir` was prepared with other settings.
+        """
+        raise NotImplementedError
+
+
 def write_records(
+    preparation: Preparation,
     out_dir: str | pathlib.Path,
     settings: dict[str, Any],
     files: Mapping[str, str | pathlib.Path | None],
     documents: Callable[[collections.Counter], Iterator[Any]],
     names_for: Callable[[int], list[str]],
     make_writer: Callable[[], RecordWriter],
-    *,
-    processes: int,
-    progress: bool,
-    needed: str,
-    cure: str,
-    run: ShardRunner | None = None,
+    nothing: str,
+    run: ShardRunner | None,
 ) -> dict[str, int]:
     """Writes the records of a corpus; a second call continues where the first was stopped.
 
     A folder that is finished is left as it is, and its counts are those of its manifest.
 
     Args:
+        preparation: Says how many processes work, and whether a bar is shown.
         out_dir: Folder of the shards and of `manifest.json`.
         settings: Everything that decides what the records hold, but for the files.
         files: Files that do, by their name in the settings; None where there is none.
@@ -149,9 +163,7 @@ def write_records(
         names_for: Function from the number of documents to the file names of the shards; it raises
             where no record can be made of so many.
         make_writer: Makes the writer of a process; it must be picklable where there are several.
-        processes: Number of processes that work at once; 1 works in this one.
-        progress: Whether to show a bar on standard error.
-        needed, cure: What a document must have, and what helps where none has it, for the message.
+        nothing: Message where no document can be used, with {} for the counts of those left out.
         run: Writes the shards elsewhere than in processes of this machine, such as `tfsum.beam`'s.
 
     Returns:
@@ -160,14 +172,6 @@ def write_records(
     Raises:
         DataError: A file cannot be read, or no document can be used.
         Error: `out_dir` was prepared with other settings or cannot be written, or a process died.
-
-    Example:
-        See the `prepare` of a task, such as `tfsum.data.documents.prepare.prepare`.
-
-    Example:
-        >>> from tfsum.data.documents.prepare import prepare  # calls it
-        >>> prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt")  # doctest: +SKIP
-        {'documents': 1000, 'sentences': 20000, ...}
     """
     settings = settings | file_digests(files)
     manifest = Manifest.open(out_dir, settings)
@@ -175,7 +179,7 @@ def write_records(
         return manifest.counts
 
     # A second call in the same folder waits, and finds the records of the first.
-    with _locked(manifest.folder, progress):
+    with _locked(manifest.folder, preparation.progress):
         manifest = Manifest.open(out_dir, settings)
         if manifest.is_finished():
             return manifest.counts
@@ -184,9 +188,7 @@ def write_records(
         size = sum(1 for _ in documents(left_out))
         if not size:
             counted = ", ".join(f"{count} {name}" for name, count in left_out.items())
-            raise DataError(
-                f"{files['corpus']}: no document with {needed} (left out: {counted}); {cure}"
-            )
+            raise DataError(f"{files['corpus']}: {nothing.format(f'(left out: {counted})')}")
         names = names_for(size)
         manifest.forget_missing(names)
         work = ShardWork(
@@ -199,10 +201,15 @@ def write_records(
             make_writer,
         )
         with tqdm.tqdm(
-            total=size, unit=" documents", disable=not progress, file=sys.stderr, **bar_size()
+            total=size,
+            unit=" documents",
+            disable=not preparation.progress,
+            file=sys.stderr,
+            **bar_size(),
         ) as bar:
             bar.update(sum(counts["read"] for counts in manifest.shards.values()))
-            for path, counts in (run or functools.partial(run_shards, processes=processes))(work):
+            write = run or functools.partial(run_shards, processes=preparation.processes)
+            for path, counts in write(work):
                 manifest.add(pathlib.Path(path).name, counts)
                 bar.update(counts["read"])
         return manifest.finish(left_out)

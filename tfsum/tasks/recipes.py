@@ -2,12 +2,15 @@
 
 import pathlib
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tfsum.settings import expected, shown
 from tfsum.tasks import task, tasks
 from tfsum.training.recipe_file import check_recipe, mistakes_error, read_recipe, recipe_keys
 from tfsum.training.settings import Recipe, Settings
+
+if TYPE_CHECKING:  # a recipe is read without what writes records
+    from tfsum.data.shards import ShardRunner
 
 DEFAULT = "bert_sum_ext"
 """Kind of a recipe without [model] kind."""
@@ -158,6 +161,7 @@ def prepare(
     out_dir: str | pathlib.Path,
     vocabulary: str | pathlib.Path,
     task_name: str = "bert_sum_ext",
+    run: "ShardRunner | None" = None,
     **options: Any,
 ) -> dict[str, int]:
     """Writes a corpus as records for training; a second call continues where the first stopped.
@@ -168,8 +172,9 @@ def prepare(
         vocabulary: A vocab.txt, or the folder that holds one.
         task_name: "bert_sum_ext", "bert_sum_abs", "transformer" or "bert_for_pretraining"; a
             classifier reads its texts at training.
-        **options: Options of the task's own `prepare`, such as
-            `tfsum.data.documents.prepare.prepare`.
+        run: Writes the shards in the place of processes of this machine, see `tfsum.beam.prepare`.
+        **options: Fields of the task's own class, such as
+            `tfsum.data.documents.prepare.DocumentPreparation`.
 
     Returns:
         The counts of what was written, cut and left out.
@@ -182,6 +187,5 @@ def prepare(
         import tfsum.papers  # noqa: F401  (adds its writers)
 
     found = task(task_name)
-    return found.call(
-        found.need(found.prepare, "prepare"), corpus, out_dir, vocabulary, options=options
-    )
+    preparation = found.need(found.prepare, "prepare")(**options)
+    return preparation.write(corpus, out_dir, vocabulary, run)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 from tfsum.errors import Error
 
 if TYPE_CHECKING:  # a task's parts load when they are used
+    from tfsum.data.preparation import Preparation
     from tfsum.data.readers import Corpus
     from tfsum.evaluation.comparison import Report
     from tfsum.export.golden import Golden
@@ -18,10 +19,6 @@ if TYPE_CHECKING:  # a task's parts load when they are used
 
 Path = str | pathlib.Path
 Result = TypeVar("Result")
-Counts = dict[str, int]
-
-Prepare = Callable[Concatenate[Path, Path, Path, ...], Counts]
-"""Writes a corpus as records: corpus, folder, vocabulary and options to counts."""
 Export = Callable[Concatenate[Path, Path, ...], pathlib.Path]
 """Exports a model folder: folder, destination and options to the folder written."""
 Evaluate = Callable[Concatenate[Any, "Corpus", ...], "Report"]
@@ -43,7 +40,7 @@ class Task:
         export_kind: Value of `kind` in its exports; None if it exports no models.
         verb: Command that asks an exported model, such as "summarize".
         settings: Class of its recipes.
-        prepare: Function that writes a corpus as records.
+        prepare: Class of what writes a corpus as records, whose fields are the options.
         training: Stages of a training: `prepare_data`, `build_model` and `make_run`.
         export: Function that writes a model folder as a SavedModel.
         golden: Requests that verify and warm up an export.
@@ -61,7 +58,7 @@ class Task:
     export_kind: str | None = None
     verb: str | None = None
     settings: "Callable[[], type[Recipe]] | None" = None
-    prepare: Callable[[], Prepare] | None = None
+    prepare: "Callable[[], type[Preparation]] | None" = None
     training: "Callable[[], Training[Any, Any, Any]] | None" = None
     export: Callable[[], Export] | None = None
     golden: "Callable[[], Golden] | None" = None

@@ -8,7 +8,9 @@ from typing import Any, Protocol, TypeVar
 
 import keras
 
-from tfsum.data.documents.prepare import prepare
+from tfsum.data.documents.prepare import DocumentPreparation
+from tfsum.data.preparation import Preparation
+from tfsum.data.settings import DocumentSettings, TextSettings
 from tfsum.errors import RecipeError
 from tfsum.formats.config_json import read_json
 from tfsum.formats.model_folder import local_folder
@@ -17,7 +19,7 @@ from tfsum.formats.text_settings import read_text_settings
 from tfsum.models import Bert
 from tfsum.models.with_bert import BertSum
 from tfsum.training.log import format_counts, log
-from tfsum.training.settings import DocumentSettings, SummarizerSettings, TextSettings
+from tfsum.training.settings import SummarizerSettings
 
 
 class Configured(Protocol):
@@ -144,19 +146,13 @@ class PreparedDocuments:
 
 
 def prepare_documents(
-    data: DocumentSettings,
-    text: TextSettings,
-    model: SummarizerSettings,
-    labels: str = "greedy",
-    **options: Any,
+    data: DocumentSettings, text: TextSettings, model: SummarizerSettings
 ) -> PreparedDocuments:
     """Prepares the records of a recipe, unless that is done.
 
     Args:
-        data, text, model: Sections of the recipe.
-        labels: Oracle labels of the training documents. Validation needs no soft labels, and its
-            oracle is the report's.
-        **options: Further arguments of `tfsum.data.documents.prepare.prepare`.
+        data, text, model: Sections of the recipe. Labels are those of the training documents:
+            validation needs no soft labels, and its oracle is the report's.
 
     Raises:
         RecipeError: The encoder has one segment.
@@ -168,49 +164,37 @@ def prepare_documents(
         config = read_json(folder / "config.json")
     check_segments(config, "a document, whose sentences take turns,")
     case = read_text_settings(folder, text.lowercase, text.strip_accents)
-    window_length = model.window_length or config["max_position_embeddings"]
-
-    records = prepare_splits(
-        prepare,
-        data.records,
-        {
-            "train": {"corpus": data.train, "labels": labels},
-            "validation": {"corpus": data.validation},
-        },
-        vocabulary=folder,
-        columns=data.columns,
-        max_sentences=data.max_sentences,
-        window_length=window_length,
-        lowercase=bool(case["lowercase"]),
-        strip_accents=case["strip_accents"],
-        newline=text.newline,
-        shards=data.shards,
-        processes=data.processes,
-        **options,
-    )
-    settings = {**case, "newline": text.newline, "window_length": window_length}
+    options = data.model_dump(include=set(DocumentPreparation.model_fields)) | {
+        "columns": data.columns,
+        "window_length": model.window_length or config["max_position_embeddings"],
+        "lowercase": bool(case["lowercase"]),
+        "strip_accents": case["strip_accents"],
+        "newline": text.newline,
+    }
+    splits = {
+        "train": (data.train, DocumentPreparation(**options)),
+        "validation": (data.validation, DocumentPreparation(**options | {"labels": "greedy"})),
+    }
+    records = prepare_splits(data.records, folder, splits)
+    settings = {**case, **{name: options[name] for name in ("newline", "window_length")}}
     return PreparedDocuments(folder, settings, records)
 
 
 def prepare_splits(
-    prepare: Callable[..., dict[str, int]],
-    folder: str,
-    splits: Mapping[str, Mapping[str, Any]],
-    **options: object,
+    folder: str, vocabulary: pathlib.Path, splits: Mapping[str, tuple[str, Preparation]]
 ) -> dict[str, pathlib.Path]:
     """Prepares the records of the splits of a recipe, unless that is done, and logs their counts.
 
     Args:
-        prepare: Function of the task.
         folder: Folder of the records, one folder in it for each split.
-        splits: Split -> arguments of `prepare` that it alone has.
-        **options: Arguments of `prepare` for all splits.
+        vocabulary: A vocab.txt, or the folder that holds one.
+        splits: Split -> its corpus, and how it is prepared.
 
     Returns:
         Split -> folder of its records.
     """
     records = {split: pathlib.Path(folder) / split for split in splits}
-    for split, own in splits.items():
-        counts = prepare(out_dir=records[split], **own, **options)
+    for split, (corpus, preparation) in splits.items():
+        counts = preparation.write(corpus, records[split], vocabulary)
         log(f"{split}: {format_counts(counts)}")
     return records

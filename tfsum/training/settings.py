@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tfsum.errors import install_extra
+from tfsum.settings import Settings
 
 # Keys whose default differs from model to model: a section sets the default and nothing else.
 LearningRate = Annotated[
@@ -51,70 +52,6 @@ LabelSmoothing = Annotated[
 MaxLength = Annotated[
     int, Field(ge=1, description="Most tokens of an answer, the end token included.")
 ]
-
-
-class Settings(BaseModel):
-    """Base class of a recipe and of its sections.
-
-    Values have the types of TOML: a float may be written as a whole number, and nothing else is
-    converted.
-
-    Raises:
-        pydantic.ValidationError: Keys are unknown or missing, or values are wrong.
-    """
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        allow_inf_nan=False,
-        validate_by_name=True,
-        serialize_by_alias=True,
-    )
-
-
-class DocumentSettings(Settings):
-    """[data] of a model that reads documents with summaries."""
-
-    train: str = Field(
-        description='Training documents: JSON lines, an object a line such as {"text": "It rained'
-        ' all day. ...", "summary": "Rain fell."}, or another corpus file (see tfsum prepare).'
-        " Give a file: --set data.train=FILE."
-    )
-    validation: str = Field(description="Documents that select the best model, as in train.")
-    records: str = Field(description="Folder of the prepared records.")
-    id: str | None = Field(None, description="Name of the corpus's field with the id.")
-    text: str | None = Field(None, description="Name of the corpus's field with the text.")
-    summary: str | None = Field(None, description="Name of the corpus's field with the summary.")
-    max_sentences: int = Field(1000, ge=1, description="Sentences kept of a document.")
-    shards: int = Field(8, ge=1, description="Number of files of the records of a corpus.")
-    processes: int = Field(1, ge=1, description="Processes that prepare the records.")
-
-    @property
-    def columns(self) -> dict[str, str] | None:
-        """The fields that have other names in the corpus; None if none has."""
-        names = {"id": self.id, "text": self.text, "summary": self.summary}
-        return {field: name for field, name in names.items() if name is not None} or None
-
-
-class CaseSettings(Settings):
-    """Keys of [text] that every model has."""
-
-    lowercase: bool | None = Field(
-        None,
-        description="Whether texts are lower-cased; by default as the encoder's folder says.",
-    )
-    strip_accents: bool | None = Field(
-        None, description="Whether texts lose their accents; by default as lowercase says."
-    )
-
-
-class TextSettings(CaseSettings):
-    """[text] of a model that splits documents into sentences."""
-
-    newline: Literal["sentence", "line", "paragraph", "space", "auto"] = Field(
-        "sentence", description="What a new line means in a document."
-    )
 
 
 class ModelSettings(Settings):

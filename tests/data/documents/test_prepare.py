@@ -10,8 +10,8 @@ import time
 import pytest
 from filelock import FileLock
 
+from tfsum import prepare
 from tfsum.data.documents.oracle import greedy_labels
-from tfsum.data.documents.prepare import prepare
 from tfsum.data.preparation import LOCK, case_settings
 from tfsum.data.records import read_records
 from tfsum.errors import DataError, Error
@@ -187,10 +187,10 @@ def test_a_second_call_goes_on_and_other_settings_are_refused(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"labels": "hard"}, "labels is 'hard'"),
-        ({"shards": 0}, "shards is 0"),
-        ({"processes": 0}, "processes is 0"),
-        ({"window_length": 2}, "window_length is 2; expected 3"),
+        ({"labels": "hard"}, 'labels="hard": expected "greedy"'),
+        ({"shards": 0}, "shards=0: expected a whole number from 1"),
+        ({"processes": 0}, "processes=0: expected a whole number from 1"),
+        ({"window_length": 2}, "window_length=2: expected a whole number from 3"),
     ],
 )
 def test_impossible_arguments_are_named(corpus, tmp_path, options, message):
@@ -252,7 +252,7 @@ def test_processes_write_the_same_and_a_stopped_run_goes_on(
     corpus, tmp_path, stop, prepare_command
 ):
     expected = prepare(corpus, tmp_path / "one", tmp_path, shards=6, progress=False)
-    command = prepare_command("tfsum.data.documents.prepare", corpus, shards=6)
+    command = prepare_command(corpus, shards=6)
     first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 600
     while (
@@ -320,7 +320,7 @@ def test_a_folder_that_cannot_be_locked_is_named(corpus, tmp_path):
 @pytest.mark.slow
 def test_an_error_in_a_worker_reaches_the_caller(corpus, tmp_path, prepare_command):
     (tmp_path / "vocab.txt").write_text("[UNK]\n[PAD]\n")
-    command = prepare_command("tfsum.data.documents.prepare", corpus, shards=2)
+    command = prepare_command(corpus, shards=2)
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1 and "[CLS]" in done.stderr.splitlines()[-1]
     assert "oneDNN" not in done.stderr  # the workers load TensorFlow quietly

@@ -16,10 +16,10 @@ from tfsum.errors import DataError
 from tfsum.tasks.bert_pretraining.masking import Masking
 from tfsum.tasks.bert_pretraining.next_sentence import (
     LABELS,
-    PairOptions,
     draw_pairs,
     truncate_pair,
 )
+from tfsum.tasks.bert_pretraining.settings import PairSettings
 from tfsum.text.word_piece import WordPiece
 
 
@@ -93,7 +93,11 @@ def created(case, fixture):
     documents = sample(fixture, word_piece)
     rng = random.Random(config["random_seed"])
     rng.shuffle(documents)
-    options = PairOptions(config["max_seq_length"], "original", 0.0, config["short_seq_prob"])
+    options = PairSettings(
+        max_length=config["max_seq_length"],
+        next_sentence="original",
+        short_share=config["short_seq_prob"],
+    )
     instances = []
     for _ in range(config["dupe_factor"]):
         for index in range(len(documents)):
@@ -180,11 +184,11 @@ def drawn(options, number=400, seed=0, counts=None):
 
 
 def test_half_of_the_pairs_are_true():
-    _, pairs = drawn(PairOptions(32), 3000)
+    _, pairs = drawn(PairSettings(max_length=32), 3000)
     assert len(pairs) > 5000 and near(
         sum(pair.kind == "next" for _, pair in pairs), len(pairs), 0.5
     )
-    _, pairs = drawn(PairOptions(32, "original"), 3000)
+    _, pairs = drawn(PairSettings(max_length=32, next_sentence="original"), 3000)
     alone = sum(pair.kind == "next" for _, pair in pairs)
     assert not near(alone, len(pairs), 0.5)  # why "even" is the default
 
@@ -200,7 +204,9 @@ def test_where_long_pairs_are_cut(way):
     pairs = [
         pair
         for i in range(300)
-        for pair in draw_pairs(all_of, i, PairOptions(24, way), rng, counts)
+        for pair in draw_pairs(
+            all_of, i, PairSettings(max_length=24, next_sentence=way), rng, counts
+        )
     ]
     true = [pair for pair in pairs if pair.kind == "next"]
     gaps = sum(pair.second[0] != pair.first[-1] + 1 for pair in true)
@@ -223,7 +229,9 @@ def sentences(pieces):
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 def test_second_segments_come_from_where_they_say(share):
-    all_of, pairs = drawn(PairOptions(300, "even", share, short_share=1.0), 1500)  # none is cut
+    all_of, pairs = drawn(
+        PairSettings(max_length=300, same_document_share=share, short_share=1.0), 1500
+    )  # none is cut
     kinds = collections.Counter()
     for index, pair in pairs:
         first, second = (sentences(segment) for segment in (pair.first, pair.second))
@@ -245,7 +253,7 @@ def test_second_segments_come_from_where_they_say(share):
 
 def test_everything_cut_is_counted():
     counts = collections.Counter()
-    all_of, pairs = drawn(PairOptions(16), 500, counts=counts)
+    all_of, pairs = drawn(PairSettings(max_length=16), 500, counts=counts)
     lengths = [len(pair.first) + len(pair.second) for _, pair in pairs]
     assert all(pair.first and pair.second for _, pair in pairs) and max(lengths) == 13
     assert sum(counts[kind] for kind in LABELS) == len(pairs)
@@ -261,14 +269,18 @@ def test_everything_cut_is_counted():
 
 def test_every_sentence_is_read_or_counted():
     counts = collections.Counter()
-    all_of, pairs = drawn(PairOptions(10**6, "none", short_share=0.0), 300, counts=counts)
+    all_of, pairs = drawn(
+        PairSettings(max_length=10**6, next_sentence="none", short_share=0.0), 300, counts=counts
+    )
     assert [pair.first for _, pair in pairs] == [
         list(itertools.chain(*document)) for document in all_of
     ]
     assert counts == collections.Counter(one_segment=300)
     for way, left in (("even", sum(len(document) == 1 for document in all_of)), ("original", 0)):
         counts = collections.Counter()
-        _, pairs = drawn(PairOptions(10**6, way, short_share=0.0), 300, counts=counts)
+        _, pairs = drawn(
+            PairSettings(max_length=10**6, next_sentence=way, short_share=0.0), 300, counts=counts
+        )
         read = {
             piece
             for index, pair in pairs
@@ -285,7 +297,15 @@ def test_one_segment_keeps_sentences_whole_where_they_fit():
     lengths = [[9, 3, 4, 20, 2, 2, 2, 2, 2, 2]]
     document = [[[s] * n for s, n in enumerate(row)] for row in lengths]
     counts = collections.Counter()
-    pairs = list(draw_pairs(document, 0, PairOptions(12, "none", short_share=0.0), rng, counts))
+    pairs = list(
+        draw_pairs(
+            document,
+            0,
+            PairSettings(max_length=12, next_sentence="none", short_share=0.0),
+            rng,
+            counts,
+        )
+    )
     assert [sentences(pair.first) for pair in pairs] == [[0], [1, 2], [3], [4, 5, 6, 7, 8], [9]]
     assert [len(pair.first) for pair in pairs] == [9, 7, 10, 10, 2] and not any(
         pair.second for pair in pairs
@@ -298,7 +318,7 @@ def test_short_lengths_come_as_often_as_asked():
     reach any target."""
     rng, counts = random.Random(5), collections.Counter()
     all_of = [[[1]] * 40 for _ in range(4000)]
-    options = PairOptions(23, "even", short_share=0.1)
+    options = PairSettings(max_length=23)
     longest = [
         max(len(p.first) + len(p.second) for p in draw_pairs(all_of, i, options, rng, counts))
         for i in range(len(all_of))
@@ -309,7 +329,7 @@ def test_short_lengths_come_as_often_as_asked():
 
 def test_a_single_document_has_no_other():
     with pytest.raises(DataError, match="found one document, expected two or more"):
-        list(draw_pairs([[[1], [2]]], 0, PairOptions(), random.Random(0), collections.Counter()))
+        list(draw_pairs([[[1], [2]]], 0, PairSettings(), random.Random(0), collections.Counter()))
 
 
 @pytest.mark.minilm
@@ -320,7 +340,11 @@ def test_statistics_beside_the_originals(fixture, number):
     config = case["config"]
     word_piece = WordPiece.from_file(vocabulary_of(fixture, "bert-base-uncased"))
     documents, rows, seeds, false = sample(fixture, word_piece), [], [], []
-    options = PairOptions(config["max_seq_length"], "original", 0.0, config["short_seq_prob"])
+    options = PairSettings(
+        max_length=config["max_seq_length"],
+        next_sentence="original",
+        short_share=config["short_seq_prob"],
+    )
     for seed in range(300):
         rng = random.Random(seed)
         for index in range(len(documents)):

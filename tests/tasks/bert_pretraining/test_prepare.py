@@ -11,10 +11,10 @@ import pytest
 import tensorflow as tf
 from cases import first_by_default
 
+import tfsum
 from tfsum.errors import DataError, Error
 from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.bert_pretraining.masking import Masking
-from tfsum.tasks.bert_pretraining.prepare import prepare
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary
 from tfsum.text.word_piece import WordPiece
@@ -39,7 +39,9 @@ def corpus(tmp_path):
 
 
 def prepared(corpus, tmp_path, name="out", **options):
-    return prepare(corpus, tmp_path / name, tmp_path, progress=False, **options)
+    return tfsum.prepare(
+        corpus, tmp_path / name, tmp_path, "bert_for_pretraining", progress=False, **options
+    )
 
 
 def segments(pairs):
@@ -92,7 +94,7 @@ def test_a_second_call_goes_on_and_the_seed_makes_the_pairs(corpus, tmp_path):
 @pytest.mark.slow
 def test_processes_write_the_same(corpus, tmp_path, prepare_command):
     counts = prepared(corpus, tmp_path, shards=2)
-    command = prepare_command("tfsum.tasks.bert_pretraining.prepare", corpus, shards=2)
+    command = prepare_command(corpus, task_name="bert_for_pretraining", shards=2)
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert json.loads((tmp_path / "two/manifest.json").read_text())["counts"] == counts
     for file in (tmp_path / "out").glob("*.tfrecord"):
@@ -148,7 +150,7 @@ def test_impossible_arguments_are_named(corpus, tmp_path):
         ("next_sentence", "odd"),
         ("part", "some"),
     ):
-        with pytest.raises(Error, match=f"prepare: {name} is {value!r}; expected"):
+        with pytest.raises(Error, match=f"{name}={json.dumps(value)}: expected"):
             prepared(corpus, tmp_path, **{name: value})
     with pytest.raises(DataError, match="c.jsonl:1: field 'body': found fields text"):
         prepared(corpus, tmp_path, text="body")

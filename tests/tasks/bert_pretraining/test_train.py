@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tiny_bert import write_encoder
 
+import tfsum
 from tfsum.errors import DataError, Error, RecipeError, Stopped
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert, BertForPretraining
 from tfsum.tasks import recipes
 from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.bert_pretraining.masking import Masking
-from tfsum.tasks.bert_pretraining.prepare import prepare
 from tfsum.tasks.bert_pretraining.train import (
     PretrainingData,
     PretrainingRun,
@@ -56,10 +56,11 @@ def material(tmp_path_factory):
     ]
     (folder / "corpus.txt").write_text("\n\n".join(documents) + "\n")
     for name, share in (("train", 0.5), ("validation", 0.0), ("same_document", 1.0)):
-        prepare(
+        tfsum.prepare(
             folder / "corpus.txt",
             folder / name,
             folder / "encoder",
+            "bert_for_pretraining",
             max_length=32,
             shards=2,
             same_document_share=share,

@@ -1,5 +1,6 @@
 """Pairs from their files to batches, against rows laid out by hand."""
 
+import functools
 import gzip
 import json
 import subprocess
@@ -8,10 +9,13 @@ from typing import get_args
 import numpy as np
 import pytest
 
+import tfsum
 from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import DataError, Error
 from tfsum.tasks.transformer.batches import PairBatcher, load_pairs, pair_texts
-from tfsum.tasks.transformer.prepare import WindowTargets, prepare, read_pairs, sentence_windows
+from tfsum.tasks.transformer.prepare import WindowTargets, read_pairs, sentence_windows
+
+prepare = functools.partial(tfsum.prepare, task_name="transformer")
 
 VOCABULARY = [
     "[PAD]",
@@ -217,7 +221,7 @@ def test_processes_write_the_same(corpus, tmp_path, prepare_command):
         corpus, tmp_path / "one", tmp_path, source="1", target="2", shards=2, progress=False
     )
     options = {"source": "1", "target": "2", "shards": 2}
-    command = prepare_command("tfsum.tasks.transformer.prepare", corpus, **options)
+    command = prepare_command(corpus, task_name="transformer", **options)
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert json.loads((tmp_path / "two/manifest.json").read_text())["counts"] == counts
     for file in (tmp_path / "one").glob("*.tfrecord"):
@@ -296,7 +300,9 @@ def test_windows_take_the_place_of_the_targets(tmp_path):
     assert list(pair_texts(tmp_path / "out")) == [("The cat. The cats sat.", "The cat.")]
     assert load_pairs(tmp_path / "out").targets.tolist() == [5, 6, 11]
     assert (counts["pairs"], counts["empty_source"]) == (1, 1)
-    with pytest.raises(Error, match="window_targets is 'words'; expected 'sentences' or 'lines'"):
+    with pytest.raises(
+        Error, match='window_targets="words": expected "sentences", "lines" or "both"'
+    ):
         prepare(corpus, tmp_path / "out", tmp_path, window_targets="words")
 
 
@@ -319,7 +325,7 @@ def test_a_corpus_of_nothing_leaves_nothing(tmp_path):
         ("target_lines", 0),
         ("window_sentences", 1),
     ):
-        with pytest.raises(Error, match=f"prepare: {name} is {value}; expected"):
+        with pytest.raises(Error, match=f"{name}={value}: expected"):
             prepare(corpus, tmp_path / "out", tmp_path, **{name: value})
 
 

@@ -4,31 +4,24 @@ import collections
 import functools
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
 
 from tfsum.data.documents.oracle import combination_labels, greedy_labels, soft_labels
 from tfsum.data.preparation import (
+    Preparation,
     RecordWriter,
     ShardRunner,
     batched,
     case_settings,
-    check_settings,
     shard_names,
     vocabulary_file,
     write_records,
 )
 from tfsum.data.readers import fingerprint, read_corpus
-from tfsum.errors import Error
+from tfsum.data.settings import LabelSettings, MaxSentences, TextSettings
 
-LABELS = ("greedy", "combination", "soft", "corpus")
-LEAST = {
-    "summary_sentences": 1,
-    "max_sentences": 1,
-    "window_length": 3,  # [CLS], a piece and [SEP]
-    "shards": 1,
-    "processes": 1,
-}
-"""The smallest value of some settings."""
 _SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
@@ -116,32 +109,10 @@ WRITERS: dict[str | None, Callable[[Mapping[str, Any], Sequence[str]], RecordWri
 }
 
 
-def prepare(
-    corpus: str | pathlib.Path,
-    out_dir: str | pathlib.Path,
-    vocabulary: str | pathlib.Path,
-    *,
-    labels: str = "greedy",
-    summary_sentences: int = 3,
-    temperature: float = 0.02,
-    max_sentences: int = 1000,
-    window_length: int = 512,
-    lowercase: bool | None = None,
-    strip_accents: bool | None = None,
-    newline: str = "sentence",
-    shards: int = 8,
-    processes: int = 1,
-    columns: dict[str, str] | None = None,
-    legacy: str | None = None,
-    progress: bool = True,
-    run: ShardRunner | None = None,
-) -> dict[str, int]:
-    """Writes a corpus as records for extractive training; a second call resumes.
+class DocumentPreparation(LabelSettings, TextSettings, Preparation):
+    """Writes documents with summaries as records, see `Preparation`.
 
-    Args:
-        corpus: A corpus file (`read_corpus`).
-        out_dir: Folder of the shards and of `manifest.json`, one folder a corpus.
-        vocabulary: A vocab.txt, or the folder that holds one.
+    Attributes:
         labels: "greedy" (BertSum's, 0 or 1), "combination" (BertSum's other one, the best of all
             extracts; slow), "soft" (shares of the best extracts), or "corpus": those in the
             corpus's field `labels`, whose text is a list of sentences then, see
@@ -156,27 +127,12 @@ def prepare(
             `lowercase`.
         newline: Meaning of a new line, as in `SentenceSplitter`: "sentence", "line", "paragraph",
             "space" or "auto".
-        shards: Number of files.
-        processes: Number of processes that work at once; 1 works in this one.
         columns: Names of the corpus's fields, {"id": ..., "text": ..., "summary": ..., "labels":
             ...}.
         legacy: Whose preprocessing and oracle to repeat, "bertsum" or "presumm", see
             `tfsum.papers.preprocessing`: short sentences and documents are left out, and a
             document is cut in mid-sentence. The corpus has a sentence a line, whose tokens are
             parted by blanks (newline "line").
-        progress: Whether to show a bar on standard error.
-        run: Writes the shards in the place of `processes`, see `tfsum.beam.prepare`.
-
-    Returns:
-        The counts: documents, sentences, pieces and labelled_sentences written; documents dropped,
-        as empty, duplicates or without_summary; sentences_beyond max_sentences; documents
-        relabelled (the oracle of the whole document wanted one of those); sentences cut to the
-        window and pieces_cut with them; documents without_overlap (no label). With `legacy` instead
-        short_sentences, short_documents and labels_lost with them.
-
-    Raises:
-        DataError: If the corpus or the vocabulary cannot be read.
-        Error: If an argument is impossible, or `out_dir` was prepared with other settings.
 
     Example:
         >>> import json, tempfile
@@ -186,69 +142,91 @@ def prepare(
         >>> _ = (folder / "corpus.jsonl").write_text(
         ...     json.dumps({"text": "It rained. It is over.", "summary": "rain"})
         ... )
-        >>> counts = prepare(
-        ...     folder / "corpus.jsonl", folder / "records", folder, shards=1, progress=False
+        >>> counts = DocumentPreparation(shards=1, progress=False).write(
+        ...     folder / "corpus.jsonl", folder / "records", folder
         ... )
         >>> counts["documents"], counts["sentences"], counts["dropped"]
         (1, 2, 0)
     """
-    vocabulary = vocabulary_file(vocabulary)
-    settings: dict[str, Any] = {
-        "labels": labels,
-        "summary_sentences": summary_sentences,
-        "temperature": temperature if labels == "soft" else None,
-        "max_sentences": max_sentences,
-        "window_length": window_length,
-        **case_settings(vocabulary, lowercase, strip_accents),
-        "newline": newline,
-        "shards": shards,
-        "columns": columns or {},
-        "legacy": legacy,
-    }
-    check_settings(
-        settings | {"processes": processes}, LEAST, {"labels": LABELS, "legacy": tuple(WRITERS)}
+
+    max_sentences: MaxSentences = 1000
+    window_length: int = Field(512, ge=3, description="Positions of the encoder.")
+    columns: dict[str, str] | None = None
+    legacy: Literal["bertsum", "presumm"] | None = Field(
+        None, description="Program whose preprocessing and labels are repeated."
     )
-    if legacy and (labels == "soft" or newline != "line"):
-        raise Error(
-            f"prepare: legacy is {legacy!r} with labels {labels!r} and newline {newline!r};"
-            " expected labels 'greedy', 'combination' or 'corpus', and newline 'line': the"
-            " original reads a sentence a line"
+
+    @model_validator(mode="after")
+    def _can_repeat_the_original(self) -> "DocumentPreparation":
+        if self.legacy and (self.labels == "soft" or self.newline != "line"):
+            raise ValueError(
+                f"legacy is {self.legacy!r} with labels {self.labels!r} and newline"
+                f" {self.newline!r}; expected labels 'greedy', 'combination' or 'corpus', and"
+                " newline 'line': the original reads a sentence a line"
+            )
+        return self
+
+    def write(
+        self,
+        corpus: str | pathlib.Path,
+        out_dir: str | pathlib.Path,
+        vocabulary: str | pathlib.Path,
+        run: ShardRunner | None = None,
+    ) -> dict[str, int]:
+        """Writes the records, see `Preparation.write`.
+
+        Returns:
+            The counts: documents, sentences, pieces and labelled_sentences written; documents
+            dropped, as empty, duplicates or without_summary; sentences_beyond max_sentences;
+            documents relabelled (the oracle of the whole document wanted one of those); sentences
+            cut to the window and pieces_cut with them; documents without_overlap (no label). With
+            `legacy` instead short_sentences, short_documents and labels_lost with them.
+        """
+        vocabulary = vocabulary_file(vocabulary)
+        settings: dict[str, Any] = {
+            "labels": self.labels,
+            "summary_sentences": self.summary_sentences,
+            "temperature": None,
+            "max_sentences": self.max_sentences,
+            "window_length": self.window_length,
+            **case_settings(vocabulary, self.lowercase, self.strip_accents),
+            "newline": self.newline,
+            "shards": self.shards,
+            "columns": self.columns or {},
+            "legacy": self.legacy,
+        }
+        if self.labels == "soft":
+            settings["temperature"] = self.temperature
+        return write_records(
+            self,
+            out_dir,
+            settings,
+            {"corpus": corpus, "vocabulary": vocabulary},
+            functools.partial(self._usable, corpus),
+            lambda size: shard_names("documents", self.shards),
+            functools.partial(WRITERS[self.legacy], settings, [str(vocabulary)]),
+            "no document with a text and a summary {}; fill them in, or name the right columns",
+            run,
         )
 
-    return write_records(
-        out_dir,
-        settings,
-        {"corpus": corpus, "vocabulary": vocabulary},
-        functools.partial(_usable, corpus, columns, labels == "corpus"),
-        lambda size: shard_names("documents", shards),
-        functools.partial(WRITERS[legacy], settings, [str(vocabulary)]),
-        processes=processes,
-        progress=progress,
-        run=run,
-        needed="a text and a summary",
-        cure="fill them in, or name the right columns",
-    )
-
-
-def _usable(
-    corpus: str | pathlib.Path,
-    columns: dict[str, Any] | None,
-    labelled: bool,
-    left_out: collections.Counter,
-) -> Iterator[dict[str, Any]]:
-    """The documents with a text and a summary or labels, each once; the others are counted by the
-    first reason."""
-    left_out.update(empty=0, without_summary=0, duplicates=0)
-    seen: set[bytes] = set()
-    options = ({"labels": "labels"} if labelled else {}) | (columns or {})
-    for document in read_corpus(corpus, **options):
-        key = fingerprint(document["text"], document["summary"])
-        if not document["text"].strip():
-            left_out["empty"] += 1
-        elif not labelled and not document["summary"].strip():
-            left_out["without_summary"] += 1
-        elif key in seen:
-            left_out["duplicates"] += 1
-        else:
-            seen.add(key)
-            yield document
+    def _usable(
+        self, corpus: str | pathlib.Path, left_out: collections.Counter
+    ) -> Iterator[dict[str, Any]]:
+        """The documents with a text and a summary or labels, each once; the others are counted by
+        the first reason."""
+        left_out.update(empty=0, without_summary=0, duplicates=0)
+        seen: set[bytes] = set()
+        labelled, options = self.labels == "corpus", self.columns or {}
+        if labelled:
+            options = {"labels": "labels"} | options
+        for document in read_corpus(corpus, **options):
+            key = fingerprint(document["text"], document["summary"])
+            if not document["text"].strip():
+                left_out["empty"] += 1
+            elif not labelled and not document["summary"].strip():
+                left_out["without_summary"] += 1
+            elif key in seen:
+                left_out["duplicates"] += 1
+            else:
+                seen.add(key)
+                yield document

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from tfsum.data.settings import CaseSettings
 from tfsum.training.settings import (
-    CaseSettings,
     EncoderLearningRate,
     EncoderSettings,
     LearningRate,

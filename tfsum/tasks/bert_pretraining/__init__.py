@@ -10,10 +10,10 @@ def _settings() -> "type[parts.Recipe]":
     return RecipeSettings
 
 
-def _prepare() -> parts.Prepare:
-    from tfsum.tasks.bert_pretraining.prepare import prepare
+def _prepare() -> "type[parts.Preparation]":
+    from tfsum.tasks.bert_pretraining.prepare import PairPreparation
 
-    return prepare
+    return PairPreparation
 
 
 def _training() -> "parts.Training":

@@ -14,46 +14,15 @@ import dataclasses
 import itertools
 import random
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from tfsum.errors import DataError
+from tfsum.tasks.bert_pretraining.settings import PairSettings
 
-NextSentence = Literal["even", "original", "none"]
 LABELS = {"next": 0, "other_document": 1, "same_document": 1, "one_segment": -1}
 """Where a second segment comes from -> the label of the next-sentence task; -1 is no pair."""
 COUNTS = (*LABELS, "pieces_cut", "pairs_cut", "sentences_left")
 
 Document = Sequence[Sequence[int]]  # sentences of word piece ids, none of them empty
-
-
-@dataclasses.dataclass(frozen=True)
-class PairOptions:
-    """How pairs are drawn.
-
-    Attributes:
-        max_length: Positions of a pair, [CLS] and each [SEP] included.
-        next_sentence: "even": half of the second segments are what follows the first, without a
-            gap; "original": as google-research/bert; "none": one segment of whole sentences, for
-            masked words alone.
-        same_document_share: Share of the false second segments that come from the same document,
-            which is harder to recognize than another document's.
-        short_share: Chance that the pairs of a document aim at a shorter length, drawn evenly from
-            2 pieces up.
-
-    Example:
-        >>> PairOptions(max_length=128).max_pieces
-        125
-    """
-
-    max_length: int = 128
-    next_sentence: NextSentence = "even"
-    same_document_share: float = 0.0
-    short_share: float = 0.1
-
-    @property
-    def max_pieces(self) -> int:
-        """The number of word pieces that fit beside the special tokens."""
-        return self.max_length - (2 if self.next_sentence == "none" else 3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +47,7 @@ class Pair:
 def draw_pairs(
     documents: Sequence[Document],
     index: int,
-    options: PairOptions,
+    options: PairSettings,
     rng: random.Random,
     counts: collections.Counter,
 ) -> Iterator[Pair]:
@@ -104,7 +73,7 @@ def draw_pairs(
         >>> documents = [[[5], [6], [7], [8]], [[9], [10]]]
         >>> counts = collections.Counter()
         >>> pairs = list(
-        ...     draw_pairs(documents, 0, PairOptions(max_length=16), random.Random(0), counts)
+        ...     draw_pairs(documents, 0, PairSettings(max_length=16), random.Random(0), counts)
         ... )
         >>> all(pair.kind in LABELS for pair in pairs), counts["pieces_cut"]
         (True, 0)
@@ -179,7 +148,7 @@ def _false_second(
     index: int,
     first: tuple[int, int],
     target: int,
-    options: PairOptions,
+    options: PairSettings,
     rng: random.Random,
 ) -> tuple[list[int], str]:
     """Sentences that do not follow the first segment, and their kind; `first` says which sentences

@@ -2,36 +2,31 @@
 interruptible and resumable."""
 
 import collections
-import dataclasses
 import functools
 import pathlib
 import random
 import unicodedata
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any, Literal
+
+from pydantic import Field
 
 from tfsum.data.preparation import (
+    Preparation,
     RecordWriter,
     ShardRunner,
     batched,
     case_settings,
-    check_settings,
     shard_names,
     vocabulary_file,
     write_records,
 )
 from tfsum.data.readers import fingerprint, read_documents
-from tfsum.errors import DataError, Error
-from tfsum.tasks.bert_pretraining.next_sentence import (
-    COUNTS,
-    LABELS,
-    NextSentence,
-    PairOptions,
-    draw_pairs,
-    one_document,
-)
+from tfsum.data.settings import TextSettings
+from tfsum.errors import DataError
+from tfsum.tasks.bert_pretraining.next_sentence import COUNTS, LABELS, draw_pairs, one_document
+from tfsum.tasks.bert_pretraining.settings import PairSettings
 
-Part = Literal["all", "training", "held_out"]
 """Documents of a corpus that are prepared."""
 WITHOUT_PAIRS = (
     "none has two sentences; take next_sentence 'none' for masked words alone, or another way to"
@@ -44,42 +39,24 @@ WITHOUT_SENTENCES = (
 _SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
-def prepare(
-    corpus: str | pathlib.Path,
-    out_dir: str | pathlib.Path,
-    vocabulary: str | pathlib.Path,
-    *,
-    text: str = "text",
-    max_length: int = 128,
-    next_sentence: NextSentence = "even",
-    same_document_share: float = 0.0,
-    short_share: float = 0.1,
-    duplicates: int = 1,
-    lowercase: bool | None = None,
-    strip_accents: bool | None = None,
-    newline: str = "sentence",
-    part: Part = "all",
-    held_out_share: float = 0.0,
-    seed: int = 0,
-    shards: int = 8,
-    processes: int = 1,
-    progress: bool = True,
-    run: ShardRunner | None = None,
-) -> dict[str, int]:
-    """Writes a corpus as sentence pairs; a second call continues where the first was stopped.
+class PairPreparation(PairSettings, TextSettings, Preparation):
+    """Writes documents as sentence pairs, see `Preparation`.
 
     Words are masked later, when batches are made (`tfsum.tasks.bert_pretraining.masking`): a new
     mask each epoch. For the original's masks, which stay, take its ten `duplicates` and
     `static_masks` there.
 
-    Args:
-        corpus: Corpus file, as `tfsum.data.readers.read_documents` takes it.
-        out_dir: Folder of the shards and of `manifest.json`, one folder a corpus.
-        vocabulary: A vocab.txt, or the folder that holds one.
+    Attributes:
         text: Name of the field with the text; a number from 1 in a table without a header line.
-        max_length, next_sentence, same_document_share, short_share: Fields of
-            `tfsum.tasks.bert_pretraining.next_sentence.PairOptions`. A false second segment
-            comes from the documents of the same shard.
+        max_length: Positions of a pair, [CLS] and each [SEP] included.
+        next_sentence: "even": half of the second segments are what follows the first, without a
+            gap; "original": as google-research/bert; "none": one segment of whole sentences, for
+            masked words alone.
+        same_document_share: Share of the false second segments that come from the same document,
+            which is harder to recognize than another document's. The others come from the
+            documents of the same shard.
+        short_share: Chance that the pairs of a document aim at a shorter length, drawn evenly from
+            2 pieces up.
         duplicates: Passes over each document, with other pairs each time.
         lowercase: Whether texts are lower-cased; None means as the files beside the vocabulary say,
             or its pieces, see `tfsum.formats.text_settings`.
@@ -92,112 +69,108 @@ def prepare(
         held_out_share: Approximate share of documents to hold out, chosen by a hash of their text.
         seed: Seed of the pairs.
         shards: Number of files; fewer where a file would not have two documents.
-        processes: Number of worker processes; 1 works in this process.
-        progress: Whether to show a bar on standard error.
-        run: Function that writes the shards in place of `processes` (`tfsum.beam.prepare`).
-
-    Returns:
-        The counts: documents and sentences of the corpus; pairs written, by kind: `next`,
-        `other_document`, `same_document` and `one_segment`; pieces in them, and unknown_pieces
-        among these; pieces_cut from pairs_cut that were too long; sentences_left without a next
-        one, empty_sentences without a piece; documents dropped, as empty, duplicate_documents or of
-        the other_part.
-
-    Raises:
-        DataError: Corpus or the vocabulary cannot be read, or there is no second document to
-            draw from.
-        Error: An argument is impossible, or `out_dir` was prepared with other settings.
 
     Example:
-        >>> prepare(
-        ...     "books.txt.gz", "records/books", "minilm", max_length=64, shards=4
+        >>> PairPreparation(max_length=64, shards=4).write(
+        ...     "books.txt.gz", "records/books", "minilm"
         ... )  # doctest: +SKIP
         {'documents': 1000, 'sentences': 41234, 'pairs': 5210, ...}
     """
-    vocabulary = vocabulary_file(vocabulary)
-    settings: dict[str, Any] = {
-        "task": "pretraining",
-        "text": text,
-        "max_length": max_length,
-        "next_sentence": next_sentence,
-        "same_document_share": same_document_share,
-        "short_share": short_share,
-        "duplicates": duplicates,
-        **case_settings(vocabulary, lowercase, strip_accents),
-        "newline": newline,
-        "part": part,
-        "held_out_share": held_out_share,
-        "seed": seed,
-        "shards": shards,
-    }
-    _check(settings | {"processes": processes})
 
-    def names_for(size: int) -> list[str]:
-        if size == 1 and next_sentence != "none":
-            raise DataError(
-                one_document(str(corpus) if part == "all" else f"{corpus}, part {part!r} of it")
-            )
-
-        return shard_names("pairs", min(shards, max(1, size // 2)))
-
-    counts = write_records(
-        out_dir,
-        settings,
-        {"corpus": corpus, "vocabulary": vocabulary},
-        functools.partial(_usable, corpus, text, part, held_out_share),
-        names_for,
-        functools.partial(SentencePairWriter, settings, [str(vocabulary)]),
-        processes=processes,
-        progress=progress,
-        run=run,
-        needed=f"a text in part {part!r}",
-        cure="give more documents, or hold out another share of them (held_out_share, of a recipe"
-        " validation_share)",
+    part: Literal["all", "training", "held_out"] = Field(
+        "all", description="Which documents to take."
     )
-    if not counts["pairs"]:
-        why = WITHOUT_PAIRS if counts["documents"] else WITHOUT_SENTENCES
+    held_out_share: float = Field(
+        0.0, ge=0, le=1, description="Share of documents that are held out, chosen by their text."
+    )
+
+    def write(
+        self,
+        corpus: str | pathlib.Path,
+        out_dir: str | pathlib.Path,
+        vocabulary: str | pathlib.Path,
+        run: ShardRunner | None = None,
+    ) -> dict[str, int]:
+        """Writes the records, see `Preparation.write`.
+
+        Returns:
+            The counts: documents and sentences of the corpus; pairs written, by kind: `next`,
+            `other_document`, `same_document` and `one_segment`; pieces in them, and unknown_pieces
+            among these; pieces_cut from pairs_cut that were too long; sentences_left without a next
+            one, empty_sentences without a piece; documents dropped, as empty, duplicate_documents
+            or of the other_part.
+
+        Raises:
+            DataError: Corpus or the vocabulary cannot be read, or there is no second document to
+                draw from.
+        """
+        vocabulary = vocabulary_file(vocabulary)
+        settings: dict[str, Any] = {
+            "task": "pretraining",
+            "text": self.text,
+            "max_length": self.max_length,
+            "next_sentence": self.next_sentence,
+            "same_document_share": self.same_document_share,
+            "short_share": self.short_share,
+            "duplicates": self.duplicates,
+            **case_settings(vocabulary, self.lowercase, self.strip_accents),
+            "newline": self.newline,
+            "part": self.part,
+            "held_out_share": self.held_out_share,
+            "seed": self.seed,
+            "shards": self.shards,
+        }
+
+        def names_for(size: int) -> list[str]:
+            if size == 1 and self.next_sentence != "none":
+                source = str(corpus)
+                if self.part != "all":
+                    source += f", part {self.part!r} of it"
+                raise DataError(one_document(source))
+
+            return shard_names("pairs", min(self.shards, max(1, size // 2)))
+
+        counts = write_records(
+            self,
+            out_dir,
+            settings,
+            {"corpus": corpus, "vocabulary": vocabulary},
+            functools.partial(self._usable, corpus),
+            names_for,
+            functools.partial(SentencePairWriter, settings, [str(vocabulary)]),
+            f"no document with a text in part {self.part!r} {{}}; give more documents, or hold out"
+            " another share of them (held_out_share, of a recipe validation_share)",
+            run,
+        )
+        if counts["pairs"]:
+            return counts
+
+        why = WITHOUT_SENTENCES
+        if counts["documents"]:
+            why = WITHOUT_PAIRS
         raise DataError(
             f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}"
         )
-    return counts
 
-
-def _check(settings: dict[str, Any]) -> None:
-    """Checks arguments of `prepare` before anything is read."""
-    check_settings(
-        settings,
-        {"max_length": 5, "duplicates": 1, "shards": 1, "processes": 1},  # [CLS] a [SEP] b [SEP]
-        {"next_sentence": get_args(NextSentence), "part": get_args(Part)},
-    )
-    for name in ("same_document_share", "short_share", "held_out_share"):
-        if not 0 <= settings[name] <= 1:
-            raise Error(f"prepare: {name} is {settings[name]}; expected a share from 0 to 1")
-
-
-def _usable(
-    corpus: str | pathlib.Path,
-    text: str,
-    part: str,
-    held_out_share: float,
-    left_out: collections.Counter,
-) -> Iterator[str]:
-    """The documents with a text, each once, in NFC; the others are counted."""
-    left_out.update(empty=0, duplicate_documents=0, other_part=0)
-    seen: set[bytes] = set()
-    for document in read_documents(corpus, text):
-        document = unicodedata.normalize("NFC", document)
-        key = fingerprint(document)
-        if not document.strip():
-            left_out["empty"] += 1
-        elif key in seen:
-            left_out["duplicate_documents"] += 1
-        else:
-            seen.add(key)
-            held_out = int.from_bytes(key, "little") < held_out_share * 2.0 ** (8 * len(key))
-            if part == "all" or held_out == (part == "held_out"):
-                yield document
+    def _usable(self, corpus: str | pathlib.Path, left_out: collections.Counter) -> Iterator[str]:
+        """The documents with a text, each once, in NFC; the others are counted."""
+        left_out.update(empty=0, duplicate_documents=0, other_part=0)
+        seen: set[bytes] = set()
+        for document in read_documents(corpus, self.text):
+            document = unicodedata.normalize("NFC", document)
+            key = fingerprint(document)
+            if not document.strip():
+                left_out["empty"] += 1
+            elif key in seen:
+                left_out["duplicate_documents"] += 1
             else:
-                left_out["other_part"] += 1
+                seen.add(key)
+                end = self.held_out_share * 2.0 ** (8 * len(key))
+                is_held_out = int.from_bytes(key, "little") < end
+                if self.part == "all" or is_held_out == (self.part == "held_out"):
+                    yield document
+                else:
+                    left_out["other_part"] += 1
 
 
 class SentencePairWriter(RecordWriter):
@@ -228,8 +201,8 @@ class SentencePairWriter(RecordWriter):
         from tfsum.data.records import serialized
 
         (word_piece,) = self.word_pieces
-        names = [field.name for field in dataclasses.fields(PairOptions)]
-        options = PairOptions(**{name: self.settings[name] for name in names})
+        names = PairSettings.model_fields.keys() & self.settings
+        options = PairSettings(**{name: self.settings[name] for name in names})
         tokenized = list(self._tokenized(documents, counts))
         # Of the shard alone: one written again, by whichever process, has the same pairs.
         rng = random.Random(f"{self.settings['seed']}/{name}")

@@ -4,24 +4,18 @@ from typing import Literal
 
 from pydantic import Field
 
+from tfsum.data import settings as data
 from tfsum.training import settings
 
 
-class DataSettings(settings.Settings):
-    """[data] of a recipe for a BertForPretraining."""
+class PairSettings(settings.Settings):
+    """Keys of [data] that say how pairs are drawn.
 
-    train: str = Field(
-        description='Training documents: JSON lines, an object a line such as {"text": "It rained.'
-        ' ..."}, a table with this column, or plain text with an empty line between documents.'
-        " Give a file: --set data.train=FILE."
-    )
-    validation: str | None = Field(
-        None, description="Documents that select the best model; by default a share of train."
-    )
-    validation_share: float = Field(
-        0.02, description="Share of train that is held out where there is no validation file."
-    )
-    records: str = Field(description="Folder of the prepared records.")
+    Example:
+        >>> PairSettings(max_length=128).max_pieces
+        125
+    """
+
     text: str = Field("text", description="Field of the text, by its name or number.")
     max_length: int = Field(
         128, ge=5, description="Most tokens of a pair, [CLS] and [SEP] included."
@@ -41,11 +35,37 @@ class DataSettings(settings.Settings):
         1, ge=1, description="Passes over a document, with other pairs each time."
     )
     seed: int = Field(0, description="Seed of the pairs.")
-    shards: int = Field(8, ge=1, description="Number of files of the records of a corpus.")
-    processes: int = Field(1, ge=1, description="Processes that prepare the records.")
+    shards: data.Shards = 8
+    processes: data.Processes = 1
+
+    @property
+    def max_pieces(self) -> int:
+        """The number of word pieces that fit beside the special tokens."""
+        return self.max_length - 2 - (self.next_sentence != "none")  # [CLS] and each [SEP]
 
 
-class TextSettings(settings.TextSettings):
+class CorpusSettings(settings.Settings):
+    """Keys of [data] that say where the documents are."""
+
+    train: str = Field(
+        description='Training documents: JSON lines, an object a line such as {"text": "It rained.'
+        ' ..."}, a table with this column, or plain text with an empty line between documents.'
+        " Give a file: --set data.train=FILE."
+    )
+    validation: str | None = Field(
+        None, description="Documents that select the best model; by default a share of train."
+    )
+    validation_share: float = Field(
+        0.02, description="Share of train that is held out where there is no validation file."
+    )
+    records: str = Field(description="Folder of the prepared records.")
+
+
+class DataSettings(PairSettings, CorpusSettings):
+    """[data] of a recipe for a BertForPretraining."""
+
+
+class TextSettings(data.TextSettings):
     """[text] of a recipe for a BertForPretraining."""
 
     vocabulary: str | None = Field(None, description="Ready vocabulary of a new model.")

@@ -20,7 +20,7 @@ from tfsum.formats.text_settings import read_text_settings
 from tfsum.models.bert_for_pretraining import PRESETS, BertForPretraining
 from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.bert_pretraining.masking import Masking
-from tfsum.tasks.bert_pretraining.prepare import prepare
+from tfsum.tasks.bert_pretraining.prepare import PairPreparation
 from tfsum.tasks.bert_pretraining.settings import (
     DataSettings,
     RecipeSettings,
@@ -103,34 +103,21 @@ def _prepare_splits(
     Returns:
         Split -> folder of its records.
     """
-    train: dict[str, Any] = {
-        "corpus": data.train,
-        "same_document_share": data.same_document_share,
-        "duplicates": data.duplicates,
-    }
-    held_out: dict[str, Any] = {"corpus": data.validation or data.train, "same_document_share": 0.0}
+    options = data.model_dump(include=set(PairPreparation.model_fields)) | text
+    held_out = options | {"same_document_share": 0.0}
     if data.validation is None:  # part of the training corpus is held out
-        train |= {"part": "training", "held_out_share": data.validation_share}
+        options |= {"part": "training", "held_out_share": data.validation_share}
         held_out |= {"part": "held_out", "held_out_share": data.validation_share}
 
-    splits = {"train": train, "validation": held_out}
+    others = data.validation or data.train
+    splits = {
+        "train": (data.train, PairPreparation(**options)),
+        "validation": (others, PairPreparation(**held_out)),
+    }
     if data.next_sentence != "none":
-        splits["same_document"] = held_out | {"same_document_share": 1.0}
-
-    return prepare_splits(
-        prepare,
-        data.records,
-        splits,
-        vocabulary=vocabulary,
-        text=data.text,
-        max_length=data.max_length,
-        next_sentence=data.next_sentence,
-        short_share=data.short_share,
-        seed=data.seed,
-        shards=data.shards,
-        processes=data.processes,
-        **text,
-    )
+        held_out["same_document_share"] = 1.0
+        splits["same_document"] = (others, PairPreparation(**held_out))
+    return prepare_splits(data.records, vocabulary, splits)
 
 
 def build_model(recipe: RecipeSettings, data: PretrainingData) -> BertForPretraining:

@@ -12,10 +12,10 @@ def _settings() -> "type[parts.Recipe]":
     return RecipeSettings
 
 
-def _prepare() -> parts.Prepare:
-    from tfsum.data.documents.prepare import prepare
+def _prepare() -> "type[parts.Preparation]":
+    from tfsum.data.documents.prepare import DocumentPreparation
 
-    return prepare
+    return DocumentPreparation
 
 
 def _training() -> "parts.Training":

@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from tfsum.data.settings import DocumentSettings, TextSettings
 from tfsum.training.settings import (
     ClipNorm,
     Decay,
-    DocumentSettings,
     EncoderLearningRate,
     LabelSmoothing,
     LearningRate,
@@ -16,7 +16,6 @@ from tfsum.training.settings import (
     Recipe,
     Settings,
     SummarizerSettings,
-    TextSettings,
     TokensPerBatch,
     WarmupSteps,
 )

@@ -46,8 +46,7 @@ SHAPE = ("num_decoder_layers", "num_heads", "feed_forward_width", "copy")
 
 def prepare_data(recipe: RecipeSettings) -> PreparedDocuments:
     """Prepares the records of a recipe, those of extractive training, unless that is done."""
-    data = recipe.data
-    documents = prepare_documents(data, recipe.text, recipe.model, legacy=data.legacy)
+    documents = prepare_documents(recipe.data, recipe.text, recipe.model)
     words = Vocabulary.from_file(documents.folder / "vocab.txt").words
     documents.text |= {
         "max_windows": recipe.train.max_windows,

@@ -4,33 +4,23 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from tfsum.data.settings import DocumentSettings, LabelSettings, TextSettings
 from tfsum.training.settings import (
     ClipNorm,
     Decay,
-    DocumentSettings,
     EncoderLearningRate,
     LearningRate,
     OptimizerSettings,
     Recipe,
     Settings,
     SummarizerSettings,
-    TextSettings,
     TokensPerBatch,
 )
 
 
-class DataSettings(DocumentSettings):
+class DataSettings(LabelSettings, DocumentSettings):
     """[data] of a recipe for a BertSumExt."""
 
-    labels: Literal["greedy", "combination", "soft", "corpus"] = Field(
-        "greedy",
-        description="Oracle labels of the sentences. greedy and combination are 0 or 1, soft the"
-        " shares of the best extracts, corpus those in the corpus.",
-    )
-    summary_sentences: int = Field(
-        3, ge=1, description="Most sentences of an extract of the oracle."
-    )
-    temperature: float = Field(0.02, gt=0, description="Temperature of the soft labels.")
     legacy: Literal["bertsum", "presumm"] | None = Field(
         None, description="Program whose preprocessing, labels and batches are repeated."
     )

@@ -48,16 +48,7 @@ Answer = tuple[list[float], list[list[float]]]
 
 def prepare_data(recipe: RecipeSettings) -> PreparedDocuments:
     """Prepares the records of a recipe, unless that is done."""
-    data = recipe.data
-    return prepare_documents(
-        data,
-        recipe.text,
-        recipe.model,
-        labels=data.labels,
-        legacy=data.legacy,
-        summary_sentences=data.summary_sentences,
-        temperature=data.temperature,
-    )
+    return prepare_documents(recipe.data, recipe.text, recipe.model)
 
 
 def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumExt:

@@ -12,10 +12,10 @@ def _settings() -> "type[parts.Recipe]":
     return RecipeSettings
 
 
-def _prepare() -> parts.Prepare:
-    from tfsum.tasks.transformer.prepare import prepare
+def _prepare() -> "type[parts.Preparation]":
+    from tfsum.tasks.transformer.prepare import PairPreparation
 
-    return prepare
+    return PairPreparation
 
 
 def _training() -> "parts.Training":

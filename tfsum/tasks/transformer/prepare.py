@@ -5,31 +5,23 @@ import collections
 import functools
 import pathlib
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, get_args
+from typing import Any
 
 from tfsum.data.documents.oracle import greedy_labels
 from tfsum.data.preparation import (
+    Preparation,
     RecordWriter,
     ShardRunner,
     batched,
-    check_settings,
     shard_names,
     vocabulary_file,
     write_records,
 )
 from tfsum.data.readers import DROPPED, fingerprint, read_pairs
+from tfsum.data.settings import CaseSettings, Shards
 from tfsum.errors import DataError
+from tfsum.tasks.transformer.settings import PairSettings, WindowTargets
 
-WindowTargets = Literal["sentences", "lines", "both"]
-LEAST = {
-    "max_source_length": 3,  # [CLS], a piece and [SEP]
-    "max_target_length": 2,
-    "target_lines": 1,
-    "window_sentences": 2,
-    "shards": 1,
-    "processes": 1,
-}
-"""The smallest value of some settings."""
 _SPLIT_TOGETHER = 64  # whole documents split in one call
 _TOGETHER = 1024  # pairs tokenized in one call
 
@@ -88,37 +80,13 @@ def _most_like(sentences: list[str], line: str) -> int:
     return labels.index(max(labels))
 
 
-def prepare(
-    corpus: str | pathlib.Path,
-    out_dir: str | pathlib.Path,
-    vocabulary: str | pathlib.Path,
-    *,
-    target_vocabulary: str | pathlib.Path | None = None,
-    target_corpus: str | pathlib.Path | None = None,
-    source: str = "source",
-    target: str = "target",
-    max_source_length: int = 512,
-    max_target_length: int = 512,
-    cut_sources: bool = False,
-    target_lines: int | None = None,
-    window_sentences: int | None = None,
-    window_targets: WindowTargets = "sentences",
-    lowercase: bool = False,
-    strip_accents: bool | None = None,
-    shards: int = 1,
-    processes: int = 1,
-    progress: bool = True,
-    run: ShardRunner | None = None,
-) -> dict[str, int]:
-    """Writes pairs as records for a `Transformer`; a second call continues where the first was
-    stopped.
+class PairPreparation(CaseSettings, PairSettings, Preparation):
+    """Writes pairs as records for a `Transformer`, see `Preparation`.
 
     A source is `[CLS] pieces [SEP]`, a target `[CLS] pieces` in and `pieces [SEP]` out.
 
-    Args:
-        corpus, target_corpus, source, target: Arguments of `read_pairs`.
-        out_dir: Folder of the shards and of `manifest.json`, one folder a corpus.
-        vocabulary: A vocab.txt, or the folder that holds one.
+    Attributes:
+        source, target, target_corpus: Arguments of `read_pairs`.
         target_vocabulary: Vocabulary of the target, if it has one of its own.
         max_source_length: Positions of a source, [CLS] and [SEP] included.
         max_target_length: Positions of a target, its [CLS] or [SEP] included. A longer one is left
@@ -132,19 +100,6 @@ def prepare(
             "lines" of the target, or "both" in turn.
         lowercase: Whether the word pieces are lower-cased.
         strip_accents: Whether the word pieces lose their accents; None means as `lowercase`.
-        shards: Number of files.
-        processes: Number of worker processes; 1 works in this process.
-        progress: Whether to show a bar on standard error.
-        run: Function that writes the shards in place of `processes` (`tfsum.beam.prepare`).
-
-    Returns:
-        The counts: pairs, source_pieces and target_pieces written, unknown_pieces among them;
-        lines_beyond target_lines; sources_cut and pieces_cut with them; pairs dropped, by the first
-        reason: empty_source, empty_target, duplicates, long_source, long_target.
-
-    Raises:
-        DataError: Corpus or the vocabulary cannot be read, or no pair is left.
-        Error: An argument is impossible, or `out_dir` was prepared with other settings.
 
     Example:
         >>> import tempfile
@@ -153,94 +108,92 @@ def prepare(
         ...     "[PAD]\\n[UNK]\\n[CLS]\\n[SEP]\\n[MASK]\\nthe\\ncat\\nchat"
         ... )
         >>> _ = (folder / "pairs.tsv").write_text("the cat\\tchat\\nthe cat\\tchat\\n")
-        >>> counts = prepare(
-        ...     folder / "pairs.tsv",
-        ...     folder / "records",
-        ...     folder,
-        ...     source="1",
-        ...     target="2",
-        ...     progress=False,
-        ... )
+        >>> preparation = PairPreparation(source="1", target="2", progress=False)
+        >>> counts = preparation.write(folder / "pairs.tsv", folder / "records", folder)
         >>> counts["pairs"], counts["source_pieces"], counts["duplicates"], counts["dropped"]
         (1, 2, 1, 1)
     """
-    settings = {
-        "source": source,
-        "target": target,
-        "max_source_length": max_source_length,
-        "max_target_length": max_target_length,
-        "cut_sources": cut_sources,
-        "target_lines": target_lines,
-        "window_sentences": window_sentences,
-        "window_targets": None if window_sentences is None else window_targets,
-        "lowercase": lowercase,
-        "strip_accents": lowercase if strip_accents is None else strip_accents,
-    }
-    if shards != 1:  # manifests of records in one file have no such key
-        settings["shards"] = shards
-    check_settings(
-        settings | {"window_targets": window_targets, "shards": shards, "processes": processes},
-        LEAST,
-        {"window_targets": get_args(WindowTargets)},
-    )
-    vocabularies = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
-    names = ["pairs.tfrecord"] if shards == 1 else shard_names("pairs", shards)
-    counts = write_records(
-        out_dir,
-        settings,
-        {
-            "corpus": corpus,
-            "vocabulary": vocabularies[0],
-            "target_vocabulary": vocabularies[1],
-            "target_corpus": target_corpus,
-        },
-        functools.partial(_each_once, corpus, target_corpus, settings),
-        lambda size: names,
-        functools.partial(PairWriter, settings, [str(file) for file in vocabularies]),
-        processes=processes,
-        progress=progress,
-        needed="a source and a target",
-        cure="mend the corpus, or name other columns",
-        run=run,
-    )
-    if counts["pairs"]:
-        return counts
 
-    for name in names:
-        (pathlib.Path(out_dir) / name).unlink()
-    raise DataError(
-        f"no pair of the corpus can be used; found {counts}; mend the corpus, name other columns or"
-        " raise the lengths"
-    )
+    target_corpus: str | pathlib.Path | None = None
+    target_vocabulary: str | pathlib.Path | None = None
+    lowercase: bool = False
+    shards: Shards = 1
 
+    def write(
+        self,
+        corpus: str | pathlib.Path,
+        out_dir: str | pathlib.Path,
+        vocabulary: str | pathlib.Path,
+        run: ShardRunner | None = None,
+    ) -> dict[str, int]:
+        """Writes the records, see `Preparation.write`.
 
-def _each_once(
-    corpus: str | pathlib.Path,
-    target_corpus: str | pathlib.Path | None,
-    settings: dict[str, Any],
-    left_out: collections.Counter,
-) -> Iterator[tuple[str, str, int]]:
-    """The pairs that have both texts and are new, each with the number of lines that were cut off
-    the end of its target."""
-    left_out.update(dict.fromkeys(DROPPED, 0))
-    pairs = read_pairs(corpus, target_corpus, source=settings["source"], target=settings["target"])
-    if settings["window_sentences"] is not None:
-        pairs = sentence_windows(pairs, settings["window_sentences"], settings["window_targets"])
+        Returns:
+            The counts: pairs, source_pieces and target_pieces written, unknown_pieces among them;
+            lines_beyond target_lines; sources_cut and pieces_cut with them; pairs dropped, by the
+            first reason: empty_source, empty_target, duplicates, long_source, long_target.
+        """
+        fields = PairSettings.model_fields | CaseSettings.model_fields
+        settings: dict[str, Any] = self.model_dump(include=set(fields))
+        settings["strip_accents"] = self.loses_accents
+        if self.window_sentences is None:
+            settings["window_targets"] = None
+        names = ["pairs.tfrecord"]
+        if self.shards > 1:  # manifests of records in one file have no such key
+            settings["shards"] = self.shards
+            names = shard_names("pairs", self.shards)
+        source = vocabulary_file(vocabulary)
+        target = vocabulary_file(self.target_vocabulary or vocabulary)
+        counts = write_records(
+            self,
+            out_dir,
+            settings,
+            {
+                "corpus": corpus,
+                "vocabulary": source,
+                "target_vocabulary": target,
+                "target_corpus": self.target_corpus,
+            },
+            functools.partial(self._each_once, corpus),
+            lambda size: names,
+            functools.partial(PairWriter, settings, [str(source), str(target)]),
+            "no document with a source and a target {}; mend the corpus, or name other columns",
+            run,
+        )
+        if counts["pairs"]:
+            return counts
 
-    most, seen = settings["target_lines"], set()
-    for source, target in pairs:
-        lines = target.split("\n")
-        target = "\n".join(lines[:most]).strip()
-        key = fingerprint(source, target)
-        if not source:
-            left_out["empty_source"] += 1
-        elif not target:
-            left_out["empty_target"] += 1
-        elif key in seen:
-            left_out["duplicates"] += 1
-        else:
-            seen.add(key)
-            yield source, target, max(0, len(lines) - (most or len(lines)))
+        for name in names:
+            (pathlib.Path(out_dir) / name).unlink()
+        raise DataError(
+            f"no pair of the corpus can be used; found {counts}; mend the corpus, name other"
+            " columns or raise the lengths"
+        )
+
+    def _each_once(
+        self, corpus: str | pathlib.Path, left_out: collections.Counter
+    ) -> Iterator[tuple[str, str, int]]:
+        """The pairs that have both texts and are new, each with the number of lines that were cut
+        off the end of its target."""
+        left_out.update(dict.fromkeys(DROPPED, 0))
+        pairs = read_pairs(corpus, self.target_corpus, source=self.source, target=self.target)
+        if self.window_sentences is not None:
+            pairs = sentence_windows(pairs, self.window_sentences, self.window_targets)
+
+        most, seen = self.target_lines, set()
+        for source, target in pairs:
+            lines = target.split("\n")
+            target = "\n".join(lines[:most]).strip()
+            key = fingerprint(source, target)
+            if not source:
+                left_out["empty_source"] += 1
+            elif not target:
+                left_out["empty_target"] += 1
+            elif key in seen:
+                left_out["duplicates"] += 1
+            else:
+                seen.add(key)
+                yield source, target, max(0, len(lines) - (most or len(lines)))
 
 
 class PairWriter(RecordWriter):

@@ -4,23 +4,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from tfsum.data.settings import CaseSettings
 from tfsum.training import settings
 
+WindowTargets = Literal["sentences", "lines", "both"]
 
-class DataSettings(settings.Settings):
-    """[data] of a recipe for a Transformer."""
 
-    train: str = Field(
-        description='Training pairs: JSON lines, an object a line such as {"source": "The cat",'
-        ' "target": "Le chat"}, a table with these columns, or a text with a source a line.'
-        " Give a file: --set data.train=FILE."
-    )
-    train_target: str | None = Field(None, description="File of the training targets, if apart.")
-    validation: str = Field(description="Pairs that select the best model, as in train.")
-    validation_target: str | None = Field(
-        None, description="File of the validation targets, if apart."
-    )
-    records: str = Field(description="Folder of the prepared records.")
+class PairSettings(settings.Settings):
+    """Keys of [data] that say how pairs become records."""
+
     source: str = Field(
         "source", description="Name of the source's field, or its number in a table."
     )
@@ -41,16 +33,36 @@ class DataSettings(settings.Settings):
     )
     window_sentences: int | None = Field(
         None,
-        ge=1,
+        ge=2,
         description="Sentences of the windows that replace the training sources; not set, none do.",
     )
-    window_targets: Literal["sentences", "lines", "both"] = Field(
+    window_targets: WindowTargets = Field(
         "sentences",
         description="Target of a window. It is its first sentence, a line of the target, or both.",
     )
 
 
-class TextSettings(settings.CaseSettings):
+class CorpusSettings(settings.Settings):
+    """Keys of [data] that say where the pairs are."""
+
+    train: str = Field(
+        description='Training pairs: JSON lines, an object a line such as {"source": "The cat",'
+        ' "target": "Le chat"}, a table with these columns, or a text with a source a line.'
+        " Give a file: --set data.train=FILE."
+    )
+    train_target: str | None = Field(None, description="File of the training targets, if apart.")
+    validation: str = Field(description="Pairs that select the best model, as in train.")
+    validation_target: str | None = Field(
+        None, description="File of the validation targets, if apart."
+    )
+    records: str = Field(description="Folder of the prepared records.")
+
+
+class DataSettings(PairSettings, CorpusSettings):
+    """[data] of a recipe for a Transformer."""
+
+
+class TextSettings(CaseSettings):
     """[text] of a recipe for a Transformer."""
 
     vocabulary: str | None = Field(

@@ -13,7 +13,7 @@ from tfsum.formats.weight_names import variables_by_path
 from tfsum.generation.validation import AnswerValidation
 from tfsum.models import Transformer
 from tfsum.tasks.transformer.batches import PairBatcher, load_pairs, pair_texts
-from tfsum.tasks.transformer.prepare import prepare
+from tfsum.tasks.transformer.prepare import PairPreparation
 from tfsum.tasks.transformer.settings import (
     DataSettings,
     RecipeSettings,
@@ -62,30 +62,16 @@ def prepare_data(recipe: RecipeSettings) -> PairData:
     data, text = recipe.data, recipe.text
     files = pair_vocabularies(data, text)
     case = {"lowercase": text.lowercase, "strip_accents": text.strip_accents}
-    records = prepare_splits(
-        prepare,
-        data.records,
-        {
-            "train": {
-                "corpus": data.train,
-                "target_corpus": data.train_target,
-                "window_sentences": data.window_sentences,
-            },
-            # the original pairs, not windows of them
-            "validation": {"corpus": data.validation, "target_corpus": data.validation_target},
-        },
-        vocabulary=files[0],
-        target_vocabulary=files[1],
-        source=data.source,
-        target=data.target,
-        max_source_length=data.max_source_length,
-        max_target_length=data.max_target_length,
-        cut_sources=data.cut_sources,
-        target_lines=data.target_lines,
-        window_targets=data.window_targets,
-        **case,
-    )
-
+    options = data.model_dump(include=set(PairPreparation.model_fields)) | case
+    options["target_vocabulary"] = files[1]
+    train = PairPreparation(**options, target_corpus=data.train_target)
+    # the original pairs, not windows of them
+    options |= {"window_sentences": None, "target_corpus": data.validation_target}
+    splits = {
+        "train": (data.train, train),
+        "validation": (data.validation, PairPreparation(**options)),
+    }
+    records = prepare_splits(data.records, files[0], splits)
     source, target = (WordPiece.from_file(file, **case) for file in files)
     settings = {
         **case,
@@ -131,7 +117,6 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
         found = [vocabulary_file(file) for file in ready]
         return found[0], found[-1]
 
-    lower, accents = text.lowercase, text.strip_accents
     columns = {"source": data.source, "target": data.target}
 
     def texts(*sides: int) -> RereadTexts:
@@ -152,13 +137,13 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
         {
             **columns,
             "sizes": sizes,
-            "lowercase": lower,
-            "strip_accents": lower if accents is None else accents,
+            "lowercase": text.lowercase,
+            "strip_accents": text.loses_accents,
         },
         {"corpus": data.train, "target_corpus": data.train_target},
         wanted,
-        lowercase=lower,
-        strip_accents=accents,
+        lowercase=text.lowercase,
+        strip_accents=text.strip_accents,
     )
     return found[0], found[-1]
 
