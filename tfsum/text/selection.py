@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfsum.text.budget import Budget, with_room_for_one
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
+from tfsum.text.repeats import repeats
 from tfsum.text.rows import Rows
 from tfsum.text.white_space import WHITE_SPACE
 
@@ -91,6 +92,9 @@ def select_sentences(
     if enough is not None:
         may_be &= enough
     budget, may_be = with_room_for_one(budget or Budget.free(texts), texts, may_be)
+    worth, documents = _worth(scores), Rows.of(texts)
+    fits = budget.holds(tf.zeros_like(may_be), documents)
+    may_be &= ~repeats(texts, worth, may_be & fits)
     if pieces is not None:
         found = faults(texts.flat_values)
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
@@ -100,7 +104,6 @@ def select_sentences(
             scores, may_be, pieces, words, most, limit, rates, flaws, needs, budget
         )
         # above 1 where expected ROUGE decided how many
-        documents = Rows.of(texts)
         chosen = documents.sum(tf.cast(by_rouge > 1.0, tf.int32))
         most = tf.where(most == AUTOMATIC, chosen, most)
         if by_score is not None:
@@ -182,7 +185,7 @@ def select(
         ([[1, 2, -1]], [2])
     """
     documents = Rows.of(texts)
-    worth = tf.where(tf.math.is_nan(scores), LOWEST, tf.maximum(scores, LOWEST))
+    worth = _worth(scores)
 
     # a sentence takes one of `most` as it takes words and characters
     budget = budget or Budget.free(texts)
@@ -214,6 +217,11 @@ def select(
     indices = rows.ragged(tf.cast(place - rows.to_values(texts.row_starts()), tf.int32))
     count = tf.cast(indices.row_lengths(), tf.int32)
     return indices.to_tensor(-1, shape=tf.stack([-1, limit])), count
+
+
+def _worth(scores: tf.Tensor) -> tf.Tensor:
+    """Scores, of which one that is no number is the lowest."""
+    return tf.where(tf.math.is_nan(scores), LOWEST, tf.maximum(scores, LOWEST))
 
 
 def _trigrams(texts: tf.RaggedTensor, read: tf.Tensor) -> tuple[Rows, Rows]:

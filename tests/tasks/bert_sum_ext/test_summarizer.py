@@ -52,10 +52,32 @@ def test_every_sentence_of_a_text_can_be_scored(summarize, article):
 
 
 def test_trigram_blocking_is_an_option(summarize, article):
-    doubled = article + "\n" + article
-    assert len(summarize(doubled, sentences=10, block_trigrams=False).sentences) == 10
-    assert len(summarize(doubled, sentences=10, block_trigrams=True).sentences) < 10
-    assert summarize(doubled, sentences=9) == summarize(doubled, sentences=9, block_trigrams=True)
+    more = article + " The mayor said the river and the school were far from the city at night."
+    assert len(summarize(more, sentences=10, block_trigrams=False).sentences) == 8
+    assert len(summarize(more, sentences=10, block_trigrams=True).sentences) == 7
+    assert summarize(more, sentences=9) == summarize(more, sentences=9, block_trigrams=True)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"sentences": 10},
+        {"sentences": "auto"},
+        {"words": 80},
+        {"characters": 500},
+        {"share": 0.9},
+        {"min_score": 0.001},
+        {"query": "Which ferry?", "words": 80},
+    ],
+    ids=str,
+)
+def test_nothing_is_said_twice(summarize, asked):
+    said = "The ferry to Skerrin is cancelled today because of the storm."
+    like = "The ferry to Skerrin is cancelled tomorrow because of the wind."
+    assert summarize(" ".join([said] * 12), block_trigrams=False, **asked).sentences == [said]
+    answer = summarize.together(["Why? " + said, f"{like} Why?"], block_trigrams=False, **asked)
+    assert len(answer.sentences) == 2 and "Why?" in answer.sentences
 
 
 def test_what_a_reader_should_know(summarize, article):

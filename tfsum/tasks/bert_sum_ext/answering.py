@@ -222,10 +222,7 @@ def keywords_of(text: str, row: Row) -> list[Keyword]:
 
 
 def with_documents(answer: SummaryAnswer, texts: Sequence[str]) -> SummaryAnswer:
-    """The answer to joined texts with offsets in each of them, and no sentence twice.
-
-    The model leaves out what repeats three words; of shorter sentences, which have no three, the
-    first is kept here.
+    """The answer to joined texts with offsets in each of them.
 
     Args:
         answer: Answer to the joined text.
@@ -238,20 +235,11 @@ def with_documents(answer: SummaryAnswer, texts: Sequence[str]) -> SummaryAnswer
         ([1], [(0, 10)])
     """
     begins = [0, *itertools.accumulate(len(text) + 1 for text in texts)][:-1]
-    kept = [i for i, one in enumerate(answer.sentences) if one not in answer.sentences[:i]]
-    sentences = [answer.sentences[i] for i in kept]
-    places = [answer.offsets[i] for i in kept]
-    documents = [bisect.bisect_right(begins, start) - 1 for start, _ in places]
-    return dataclasses.replace(
-        answer,
-        summary=_in_a_row(sentences, answer.newline),
-        sentences=sentences,
-        scores=[answer.scores[i] for i in kept],
-        documents=documents,
-        offsets=[
-            (start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, places)
-        ],
-    )
+    documents = [bisect.bisect_right(begins, start) - 1 for start, _ in answer.offsets]
+    offsets = [
+        (start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, answer.offsets)
+    ]
+    return dataclasses.replace(answer, documents=documents, offsets=offsets)
 
 
 def _places(text: str, row: Row) -> list[tuple[int, int]]:
