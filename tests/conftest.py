@@ -26,6 +26,7 @@ pytest_plugins = (
     "exported_models",
     "made_once",
     "model_folders",
+    "one_process",
     "opened_models",
     "pages",
     "pipelines",

@@ -10,6 +10,7 @@ import signal
 import numpy as np
 import pytest
 from cases import first_by_default
+from opened_models import opening_once
 
 tf = pytest.importorskip("tensorflow")
 
@@ -51,7 +52,8 @@ def test_what_lies_in_the_folder(exported):
 
 
 def test_verify_reports(exported):
-    report = verify(exported.folder)
+    with opening_once():
+        report = verify(exported.folder)
     assert report["golden_answers"] == 8 and report["largest_score_difference"] < 1e-5
     assert json.loads(json.dumps(report)) == report and "golden_answers: 8" in str(report)
 
@@ -110,11 +112,8 @@ def test_weights_of_another_number(transformer):
         check_weights(transformer.folder, {"a": ["float32", [2]]})
 
 
-@pytest.mark.parametrize(
-    "exported",
-    ["transformer", pytest.param("classifier", marks=pytest.mark.slow)],  # a process each
-    indirect=True,
-)
+@pytest.mark.parametrize("exported", ["transformer", "classifier"], indirect=True)
+@pytest.mark.slow  # a process each, which optimizes the graphs of all signatures; .ci/run runs them
 def test_the_c_library_alone_gives_the_same_bytes(exported, article, c_library):
     texts = [article, "", "¿Qué? \udcff 한국어 문장.", "a" * 300]
     requests = [

@@ -13,6 +13,7 @@ from tfsum.errors import Error
 from tfsum.models import Transformer
 from tfsum.visualization import transformer_attention
 
+pytestmark = pytest.mark.usefixtures("opened_once")
 TEXTS = ["the bridge", "a", "", "rain fell"]
 
 

@@ -11,11 +11,12 @@ import tfsum
 from tfsum.cli.main import main
 from tfsum.errors import Error
 from tfsum.inference import exported_model
-from tfsum.inference.c_session import CSession, _config
+from tfsum.inference.c_session import _config
 from tfsum.inference.exported_model import computed_in, has_bfloat16
 from tfsum.inference.saved_model import read_description
 from tfsum.serving.version_folders import load_servable
 
+pytestmark = pytest.mark.usefixtures("opened_once")
 needs_bfloat16 = pytest.mark.skipif(
     not has_bfloat16(), reason="the processor has no instructions for bfloat16"
 )
@@ -55,7 +56,9 @@ def documents():
 def test_scores_are_nearly_the_same_and_are_not_those_of_float32(documents, transformer):
     description = read_description(transformer.folder)
     exact, rounded = (
-        CSession(transformer.folder, description, each).call("score", {"text": documents})
+        exported_model.open_model(transformer.folder, description, each).call(
+            "score", {"text": documents}
+        )
         for each in ("float32", "bfloat16")
     )
     difference = np.abs(exact["score"] - rounded["score"]).max()
@@ -66,7 +69,8 @@ def test_scores_are_nearly_the_same_and_are_not_those_of_float32(documents, tran
 @needs_bfloat16
 def test_a_server_computes_in_it_after_it_has_verified_in_float32(documents, transformer):
     texts = {"text": np.array(documents, object)}
-    session = CSession(transformer.folder, read_description(transformer.folder), "bfloat16")
+    description = read_description(transformer.folder)
+    session = exported_model.open_model(transformer.folder, description, "bfloat16")
     servable = load_servable("news", 1, transformer.folder, "bfloat16")
     given, expected = servable.run("score", texts), session.call("score", texts)
     np.testing.assert_array_equal(given["score"], expected["score"])

@@ -200,6 +200,7 @@ def test_three_optimizer_steps(parity, name):
     assert_weights(model, prefix(name), path, 4 if "every4" in path.name else 1)
 
 
+@pytest.mark.slow
 def test_two_steps_of_two_micro_batches_with_clipping(parity):
     """The original adds up two batches before it clips and steps: for us one batch of all their
     documents."""

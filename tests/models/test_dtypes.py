@@ -85,17 +85,20 @@ def test_call_and_predict(name, dtype):
 
 
 @each_dtype
-@pytest.mark.parametrize(
-    "name",
-    first_by_default(["Transformer", pytest.param("Transformer untied", marks=pytest.mark.slow)]),
-)
-def test_decoding(name, dtype):
+@pytest.mark.parametrize("name", first_by_default(WRITERS))
+def test_step(name, dtype):
     model, inputs = make(name, dtype), inputs_of(name)
     logits, _ = model.step(inputs["target_ids"][:, 0], 0, model.start(inputs["source_ids"], 3))
     assert logits.dtype == "float32"
     np.testing.assert_allclose(
         logits, model(inputs)[:, 0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
     )
+
+
+@pytest.mark.parametrize("dtype", first_by_default([*reversed(TOLERANCE)]))
+@pytest.mark.parametrize("name", first_by_default(WRITERS))
+def test_decoding(name, dtype):
+    model, inputs = make(name, dtype), inputs_of(name)
     for strategy in (Greedy(), BeamSearch(3, n_best=2)):
         eager = strategy(model, inputs["source_ids"], 5)
         ids, log_probabilities, lengths = model.generate(inputs["source_ids"], strategy)

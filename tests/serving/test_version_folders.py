@@ -5,21 +5,23 @@ import sys
 
 import pytest
 import tensorflow as tf
+from cases import first_by_default
 from google.protobuf.json_format import MessageToDict
 from hypothesis import given
 from hypothesis import strategies as st
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.inference.allowed_operations import read_definitions
-from tfsum.inference.saved_model import shipped_model
+from tfsum.inference.saved_model import DEFAULT_MODEL, shipped_model
 from tfsum.serving.version_folders import read_records
 
 
-def test_a_server_loads_an_export_without_tensorflow_s_python():
+@pytest.mark.parametrize("name", first_by_default(["transformer_tatoeba_en_fr", DEFAULT_MODEL]))
+def test_a_server_loads_an_export_without_tensorflow_s_python(name):
     code = (
         "import sys; from tfsum.inference.saved_model import shipped_model;"
         "from tfsum.serving.version_folders import load_servable;"
-        "load_servable('news', 2, shipped_model());"
+        f"load_servable('news', 2, shipped_model('{name}'));"
         "print({'tensorflow', 'keras', 'tensorflow_text'} & sys.modules.keys())"
     )
     run = subprocess.run(

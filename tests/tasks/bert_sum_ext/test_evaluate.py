@@ -104,6 +104,7 @@ def test_both_forms_say_the_same_and_repeat():
     assert "difference to lead" in text
 
 
+@pytest.mark.slow  # reads thousands of documents
 @pytest.mark.reference
 def test_lead_of_the_news_with_our_splitter(shared):
     from tfsum.data.readers import read_corpus

@@ -67,6 +67,7 @@ def place(tmp_path, monkeypatch):
         pytest.param(["model.head=lstm", "model.legacy=true"], marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.usefixtures("opened_once")
 def test_from_a_recipe_to_a_summary(place, changes):
     best = tfsum.train("recipe.toml", changes)
     exported = tfsum.export_model(best, place / "served", storage="small")

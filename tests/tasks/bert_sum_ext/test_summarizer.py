@@ -10,9 +10,11 @@ from tfsum.inference.texts import batches
 from tfsum.request import sentence_of
 from tfsum.tasks import load as loading
 
+pytestmark = pytest.mark.usefixtures("opened_once")
+
 
 @pytest.fixture(scope="module")
-def summarize(transformer):
+def summarize(transformer, opened_once):
     return tfsum.load(transformer.folder.parent)  # NAME: its newest version
 
 

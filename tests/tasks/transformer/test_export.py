@@ -135,6 +135,7 @@ def test_warm_up_requests_are_answered(writer):
         writer.ask("serving_default", text=tf.make_ndarray(proto))
 
 
+@pytest.mark.usefixtures("opened_once")
 def test_load_gives_a_generator(writer):
     generate = tfsum.load(writer.folder.parent)
     assert isinstance(generate, Generator)
