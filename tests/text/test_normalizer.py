@@ -1,6 +1,8 @@
 """The committed table against the library it was read from, and against what both kinds of ops make
 of it."""
 
+import unicodedata
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -39,6 +41,7 @@ def code_points() -> list[str]:
         ("\u2028", " ", " "),
         ("\n", " ", " "),
         ("[", " [ ", " [ "),
+        ("ﬁ", "fi", "fi"),
     ],
 )
 def test_what_characters_turn_into(character, uncased, cased):
@@ -66,7 +69,8 @@ def test_the_table_is_what_tokenizers_does(setting):
     import make_normalizer_tables as script
 
     assert script.SETTINGS["uncased"] == SETTINGS[0]
-    assert normalizer.load_code_point_map(*setting) == script.code_point_map(*setting)
+    expected = script.code_point_map(*setting) | normalizer.LIGATURES
+    assert normalizer.load_code_point_map(*setting) == expected
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -88,6 +92,11 @@ def test_both_kinds_of_ops_read_the_same_map(setting):
         c: f" {chr(c)} " for c, e in enumerate(entries) if e == core_word_piece._BETWEEN_SPACES
     }
     assert found == changed
+
+
+def test_ligatures_are_the_plain_letters_of_unicode():
+    for point, letters in normalizer.LIGATURES.items():
+        assert letters == unicodedata.normalize("NFKC", chr(point))
 
 
 def test_the_tables_are_small():

@@ -15,6 +15,7 @@ from cases import first_by_default
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.errors import Error
+from tfsum.text.normalizer import LIGATURES
 from tfsum.text.word_piece import WordPiece
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -110,12 +111,24 @@ def test_ids_equal_hugging_face_with_other_accents(tokenizers_of, setting):
 
 def same_ids(tokenizers, texts: list[bytes]) -> None:
     theirs, *ours = tokenizers
-    expected = [
-        e.ids for e in theirs.encode_batch([text.decode("utf-8", "replace") for text in texts])
-    ]
+    plain = [text.decode("utf-8", "replace").translate(LIGATURES) for text in texts]
+    expected = [e.ids for e in theirs.encode_batch(plain)]
     for tokenize in ours:
         for text, found, ids in zip(texts, tokenize(tf.constant(texts)).to_list(), expected):
             assert found == ids, text
+
+
+@pytest.mark.parametrize("ops", ["text", "core"])
+def test_words_with_ligatures_are_those_with_plain_letters(ops):
+    plain = ["finance", "office", "fleet", "staff", "first", "off", "baffled"]
+    joined = ["ﬁnance", "oﬃce", "ﬂeet", "staﬀ", "ﬁrﬆ", "oﬀ", "baﬄed"]
+    halves = [word[:3] for word in plain] + [f"##{word[3:]}" for word in plain if word[3:]]
+    for words in (plain, halves):
+        for lowercase in (True, False):
+            word_piece = WordPiece([*SPECIAL, *dict.fromkeys(words)], lowercase, ops=ops)
+            found = word_piece.tokenize(joined)
+            assert found.to_list() == word_piece.tokenize(plain).to_list()
+            assert word_piece.unk_id not in found.flat_values.numpy()
 
 
 @pytest.mark.minilm

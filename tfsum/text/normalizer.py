@@ -8,11 +8,15 @@ import numpy as np
 
 TABLES = pathlib.Path(__file__).with_name("normalizer_tables.npz")
 _SELF = -1  # in the file: "the code point itself"
+LIGATURES = dict(enumerate(["ff", "fi", "fl", "ffi", "ffl", "st", "st"], start=0xFB00))
+"""Letters that printers join, and their plain letters: PDF files and copies of them hold them."""
 
 
 @functools.cache
 def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> dict[int, str]:
     """Loads the map of Hugging Face's BertNormalizer, followed by its BertPreTokenizer.
+
+    Beside it, words with `LIGATURES` are those with plain letters.
 
     Args:
         lowercase: Whether letters are lowered, each on its own (a final sigma stays a plain one).
@@ -20,7 +24,7 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> d
             dropped.
 
     Returns:
-        What each changed code point turns into, in rising order; all others stay as they are. Words
+        What each changed code point turns into; all others stay as they are. Words
         are surrounded by U+0020, the only space left.
 
     Example:
@@ -41,7 +45,7 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> d
     values = np.where(values == _SELF, np.repeat(points, lengths), values)
     text = values.astype("<u4").tobytes().decode("utf-32-le")
     spans = zip(points.tolist(), np.cumsum(lengths).tolist(), lengths.tolist())
-    return {point: text[end - length : end] for point, end, length in spans}
+    return {point: text[end - length : end] for point, end, length in spans} | LIGATURES
 
 
 def pooled(

@@ -98,7 +98,8 @@ class WordPiece(tf.Module):
     2019)
 
     Ids equal those of Hugging Face `BertWordPieceTokenizer` without special tokens in raw text: a
-    "[SEP]" written in a document is plain text. Invalid UTF-8 is dropped. Tables are stored once in
+    "[SEP]" written in a document is plain text; but ligatures are plain letters (`LIGATURES` of
+    `tfsum.text.normalizer`). Invalid UTF-8 is dropped. Tables are stored once in
     an exported `tf.Module`. With a vocabulary made for it (`tfsum vocab`; `reversible` is True
     then) texts are written by `Escape` first, so that `Detokenizer` gives them back from their ids.
 
