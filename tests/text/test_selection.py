@@ -218,6 +218,13 @@ def kept(text):
             "1. Scope\nThis law applies to ships.\n2. Terms\nA ship is a vessel [3].",
             ["This law applies to ships.", "A ship is a vessel [3]."],
         ),
+        (
+            "Rain of the first six months of the year in two towns\n"
+            "                 Mill      Leek\nrain (mm)        12.3      15.8\n"
+            "sun (h)\t3\t4\n\nIt rained in Leek. It    did\tnot in Mill.",
+            ["It rained in Leek.", "It    did\tnot in Mill."],
+        ),
+        ("Anna     3\nBen      4", ["Anna     3", "Ben      4"]),
         ("제목\n비가 왔다. 강이 넘쳤다.\n보낸 사람: 안나", ["비가 왔다.", "강이 넘쳤다."]),
         ("- milk\n- eggs\n- bread", ["- milk", "- eggs", "- bread"]),
         ("-----", ["-----"]),

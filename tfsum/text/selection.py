@@ -34,7 +34,9 @@ _NOTE = (  # to the reader, not of the text
     r"|(?is).*\bcontributed to this (?:report|story|article)\.?"
 )
 _LABEL = r"(?:\S+\s+){0,5}\S+ ?[:：]"  # "Ingredients:", "ANNA:"
-_SHORT = r"(?:\S+\s+){0,8}\S+"  # up to nine words ...
+# a line whose columns are aligned: a label and numbers, or three cells
+_ROW = r"(?s:.*)\S(?: {3,}|\t)(?:[^\p{L}\n]*|[^\n]*\S(?: {3,}|\t)[^\n]*)(?:\n(?s:.*))?"
+_SHORT = r"(?:\S+\s+){0,11}\S+"  # up to twelve words ...
 _SHORT_WIDE = r"(?s:.{1,60})"  # ... and of letters without spaces as few
 
 
@@ -116,9 +118,10 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
     """Marks the pieces that may be selected: sentences, not what only stands between them.
 
     A piece without a letter, a header of mail, a line that it quotes, a label that ends with a
-    colon and an editor's note or an appeal to the reader (in English) are never chosen. A short
-    piece without an end mark (a heading, a link, a signature) is not chosen if most of the text's
-    pieces end with one. If nothing of a text would be left, everything may be chosen.
+    colon and an editor's note or an appeal to the reader (in English) are never chosen, nor rows of
+    a table whose columns are aligned, if they have no end mark. A short piece without one (a
+    heading, a link, a signature) is not chosen if most of the text's pieces end with one. If
+    nothing of a text would be left, everything may be chosen.
 
     Args:
         texts: Sentences of each text without white space at their ends, (B, S) strings.
@@ -141,6 +144,7 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
     never = tf.reduce_any(
         [matches(pattern) for pattern in (_NO_LETTER, _HEADER, _QUOTE, _LABEL, _NOTE)], 0
     )
+    never |= matches(_ROW) & ~matches(_END)
     ended = ~never & matches(_END)
     punctuated = rows.count_of(ended) >= PUNCTUATED * rows.count_of(~never)
     heading = rows.to_values(punctuated) & ~ended & matches(_SHORT) & matches(_SHORT_WIDE)
