@@ -7,6 +7,8 @@ import textwrap
 import pytest
 
 pytest.importorskip("pdfminer", reason="needs the extra `documents`")
+from pdfminer.high_level import extract_pages
+
 from tfsum.errors import DataError
 from tfsum.inputs.broken_words import join_lines, whole_words
 from tfsum.inputs.formats import contents_of
@@ -59,6 +61,25 @@ def test_columns_are_read_one_after_the_other(by_rows):
         lines = [line for pair in itertools.zip_longest(first, second) for line in pair if line]
     text = pdf_content(pdf([(50, 740, "Pool to close"), *lines])).text
     assert text.split("\n\n") == ["Pool to close", LEFT, RIGHT]
+
+
+@pytest.mark.parametrize("room", [6, 40])
+def test_columns_that_stand_close_are_told(room):
+    first, second = column(LEFT * 2, 0), column(RIGHT * 2, 0)
+    end = 50 + max(width_of(line) for _, _, line in first)
+    first = [(end - width_of(line), y, line) for _, y, line in first]
+    second = [(end + room, y, line) for _, y, line in second]
+    pairs = itertools.zip_longest(first, second)  # as programs write that draw a table
+    lines = [line for pair in pairs for line in pair if line]
+    content = pdf_content(pdf(column(LEFT, 50), lines))
+    close = ["columns that stand close are read as one, on page 2"]
+    assert content.notes == (close if room == 6 else [])
+    assert (RIGHT in content.text) == (room == 40)
+
+
+def width_of(line):
+    (page,) = extract_pages(io.BytesIO(pdf([(0, 400, line)])))
+    return max(box.x1 for box in page)
 
 
 @pytest.mark.parametrize(
@@ -130,4 +151,6 @@ def test_a_password_is_said_to_be_one(algorithm):
 
 def test_a_file_that_is_not_quite_right_is_read_all_the_same():
     data = pdf(column(LEFT, 50)).replace(b"\nendobj", b"endobj")
-    assert pdf_content(data).text == LEFT
+    content = pdf_content(data)
+    assert content.text == LEFT
+    assert content.notes == ["is damaged; its lines are in the order of the file"]

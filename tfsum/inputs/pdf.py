@@ -3,12 +3,14 @@
 import collections
 import dataclasses
 import io
+import itertools
 import logging
 import re
+from collections.abc import Iterator
 
 import pypdf
 from pdfminer.high_level import extract_pages
-from pdfminer.layout import LTPage, LTTextContainer, LTTextLine
+from pdfminer.layout import LTChar, LTPage, LTTextContainer, LTTextLine
 from pdfminer.pdfdocument import PDFPasswordIncorrect
 
 from tfsum.inputs.broken_words import join_lines, whole_words
@@ -17,6 +19,8 @@ from tfsum.inputs.content import Content
 MARGIN = 0.15  # share of a page's height at its head and at its foot
 REPEATED = 0.25  # of the pages, and two at least: a line that stands on so many runs over them
 SHORT = 0.7  # of the width of the lines: where a paragraph or a heading may end
+GAP = 0.35  # of a letter's height: between words of a line that is none, but one of each column
+CLOSE = 0.4  # of the lines of a page, and four at least: so many have such a gap at one place
 _LETTERS = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\0": " "}
 )
@@ -62,9 +66,10 @@ def pdf_content(data: bytes) -> Content:
     for library in ("pdfminer", "pypdf"):  # what they warn of is an error, or mended
         logging.getLogger(library).setLevel(logging.ERROR)
     try:
-        pages = [_lines(page) for page in extract_pages(io.BytesIO(data))]
+        layouts = list(extract_pages(io.BytesIO(data)))
     except PDFPasswordIncorrect:
         raise PermissionError from None
+    pages = [_lines(page) for page in layouts]
     counts = collections.Counter(pattern for page in pages for pattern in {x.pattern for x in page})
     least = max(2, REPEATED * len(pages))
 
@@ -79,27 +84,42 @@ def pdf_content(data: bytes) -> Content:
         for box in dict.fromkeys(line.box for line in page)
     ]
     text = flowing("\n\n".join(filter(None, blocks)))
-    return Content(text or _text_of_damaged(data))
-
-
-def _text_of_damaged(data: bytes) -> str:
-    """The text of a file whose syntax is not quite right, in the order of the file."""
-    pages = pypdf.PdfReader(io.BytesIO(data)).pages
-    return flowing("\n".join(page.extract_text() for page in pages))
+    if not text:  # its syntax is not quite right
+        damaged = pypdf.PdfReader(io.BytesIO(data)).pages
+        text = flowing("\n".join(page.extract_text() for page in damaged))
+        return Content(text, ["is damaged; its lines are in the order of the file"])
+    close = [str(number) for number, page in enumerate(layouts, 1) if _has_close_columns(page)]
+    note = f"columns that stand close are read as one, on page {', '.join(close)}"
+    return Content(text, [note] if close else [])
 
 
 def _lines(page: LTPage) -> list[_Line]:
     """The lines of a page in the order in which they are read."""
+    return [
+        _Line(text, number, (line.y0 + line.y1) / 2 / page.height)
+        for number, line in _text_lines(page)
+        if (text := " ".join(line.get_text().translate(_LETTERS).split()))
+    ]
+
+
+def _text_lines(page: LTPage) -> Iterator[tuple[int, LTTextLine]]:
+    """The lines of a page, with the number of the box that each is in."""
     boxes = [box for box in page if isinstance(box, LTTextContainer)]
     # letters below each other are a stamp at the page's edge
     upright = [box for box in boxes if box.width > 0.2 * box.height]
-    return [
-        _Line(text, number, (line.y0 + line.y1) / 2 / page.height)
-        for number, box in enumerate(upright)
-        for line in box
-        if isinstance(line, LTTextLine)
-        and (text := " ".join(line.get_text().translate(_LETTERS).split()))
-    ]
+    for number, box in enumerate(upright):
+        yield from ((number, line) for line in box if isinstance(line, LTTextLine))
+
+
+def _has_close_columns(page: LTPage) -> bool:
+    """Whether many lines go on at one place behind a gap: they are two, side by side."""
+    lines = [line for _, line in _text_lines(page)]
+    begins = collections.Counter[int]()
+    for line in lines:
+        letters = [one for one in line if isinstance(one, LTChar) and one.get_text().strip()]
+        wide = (b for a, b in itertools.pairwise(letters) if b.x0 - a.x1 > GAP * b.size)
+        begins.update({round(letter.x0) for letter in wide})
+    return max(begins.values(), default=0) >= max(4, CLOSE * len(lines))
 
 
 def flowing(text: str) -> str:
