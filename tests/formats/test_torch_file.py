@@ -272,6 +272,8 @@ HOSTILE = {
         "views that repeat elements",
     ),
     "tuples that double": (weights(tensor(storage(), DOUBLED, (2,), (1,))), "malformed tensor"),
+    "large sizes": (weights(tensor(storage(), 0, (1, 2**3000), (1, 2**3000))), "malformed tensor"),
+    "many sizes": (weights(tensor(storage(), 0, (1,) * 65, (1,) * 65)), "malformed tensor"),
     "sizes without strides": (weights(tensor(storage(), 0, (2, 2), (1,))), "malformed tensor"),
     "a tensor without a storage": (weights(tensor(number(7), 0, (2,), (1,))), "malformed tensor"),
     "a storage of another size": (

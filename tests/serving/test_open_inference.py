@@ -107,8 +107,9 @@ def _tensor(**fields):
         ({"inputs": [_tensor(datatype="INT32")]}, "its datatype is INT32; expected BYTES"),
         ({"inputs": [_tensor(shape=[2])]}, "cannot reshape array of size 1 into shape (2,)"),
         ({"inputs": [_tensor(shape=[1, 1])]}, "has the shape [1,1], expected [-1]"),
-        ({"inputs": [_tensor(shape=[-1])]}, "expected a shape, a list of sizes"),
-        ({"inputs": [_tensor(shape=None)]}, "expected a shape, a list of sizes"),
+        ({"inputs": [_tensor(shape=[-1])]}, "expected a shape, at most 64 sizes from 0"),
+        ({"inputs": [_tensor(shape=None)]}, "expected a shape, at most 64 sizes from 0"),
+        ({"inputs": [_tensor(shape=[10**299] * 300)]}, "expected a shape, at most 64 sizes from 0"),
         ({"inputs": [_tensor(data=[3])]}, "3 Type: Number is not of expected type: string"),
         ({"inputs": [_tensor(data=None)]}, "null Type: Null is not of expected type: string"),
         (

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from tfsum.errors import CheckpointError
+from tfsum.formats.shapes import MAX_ELEMENTS, MAX_RANK
 from tfsum.formats.torch_pickle import Global, Opaque, brief, hashable, read_pickle
 
 ELEMENTS: dict[str, DTypeLike] = {
@@ -108,9 +109,9 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], np.ndarray], file_
         sound = (
             isinstance(storage, Storage)
             and len(size) == len(stride)
-            and all(type(n) is int for n in numbers)
+            and all(type(n) is int and 0 <= n < MAX_ELEMENTS for n in numbers)
         )
-        if not sound or min(numbers) < 0:
+        if not sound or len(size) > MAX_RANK:
             raise CheckpointError(
                 f"a malformed tensor: offset {brief(offset)}, size {brief(size)}, stride"
                 f" {brief(stride)}"

@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import tfsum
+from tfsum.formats.shapes import element_count
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.json_tensor import (
     read_array,
@@ -364,12 +365,10 @@ def _array(tensor: dict, dtype: str) -> np.ndarray:
         datatype == DATATYPES[dtype],
         f"input {name}: its datatype is {datatype}; expected {DATATYPES[dtype]}",
     )
-    sized = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
-    require(sized, f"input {name}: expected a shape, a list of sizes")
-
     try:
+        element_count(shape)
         return read_array(tensor.get("data"), dtype).reshape(shape)
-    except (RequestError, ValueError, OverflowError) as error:  # of `reshape` but for the first
+    except (RequestError, ValueError) as error:  # ValueError: of the shape, or of another number
         raise invalid(f"input {name}: {error}") from None
 
 

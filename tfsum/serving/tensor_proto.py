@@ -1,9 +1,8 @@
 """`tensorflow.TensorProto` and numpy, without TensorFlow."""
 
-import math
-
 import numpy as np
 
+from tfsum.formats.shapes import element_count
 from tfsum.serving.request_error import invalid, require
 from tfsum.tensorflow_messages import DATA_TYPES, Fields, data_type_name, message
 
@@ -42,7 +41,6 @@ VALUE_FIELDS = {
 NAME_OF_NUMPY = {dtype: name for name, dtype in NUMPY.items()}
 BITS = {"half": np.uint16}  # the type of the values, where they are the bits of a number
 MAX_REPEATED = 1 << 20  # values that a short list may stand for
-MAX_RANK = 64  # dimensions of an array of numpy
 
 
 def to_proto(array: np.ndarray) -> Fields:
@@ -105,19 +103,12 @@ def from_proto(proto: Fields) -> np.ndarray:
     """
     name = type_name(proto)
     dtype = np.dtype(NUMPY[name])
+    require(not proto.tensor_shape.unknown_rank, "a tensor of unknown rank; expected its shape")
     shape = [dim.size for dim in proto.tensor_shape.dim]
-    size = int(np.prod(shape, dtype=object))
-    require(
-        min(shape, default=0) >= 0 and not proto.tensor_shape.unknown_rank,
-        f"a tensor of the shape {shape[:MAX_RANK]}; expected a size for each dimension",
-    )
-    # numpy multiplies the dimensions other than those of 0
-    elements = math.prod(filter(None, shape))
-    require(
-        len(shape) <= MAX_RANK and elements < 1 << 60,
-        f"a tensor of {len(shape)} dimensions and {elements} elements; expected at most {MAX_RANK}"
-        " dimensions, and what fits into the memory",
-    )
+    try:
+        size = element_count(shape)
+    except ValueError as error:
+        raise invalid(f"a tensor: {error}") from None
 
     content = proto.tensor_content
     if content:
