@@ -56,6 +56,47 @@ def test_others_may_not(tmp_path):
         EagerModel(folder, {"ops": "core"})
 
 
+def restore_of(graph):
+    """The nodes of the function that restores a model, and the node that calls it."""
+    (call,) = [
+        node for node in graph.graph_def.node if node.name == graph.saver_def.restore_op_name
+    ]
+    (function,) = [
+        function
+        for function in graph.graph_def.library.function
+        if function.signature.name == call.attr["f"].func.name
+    ]
+    return function.node_def, call
+
+
+@pytest.mark.parametrize("kind", ["writes", "reads", "is told", "calls"])
+def test_what_restores_a_model_reads_the_given_file_alone(tmp_path, kind):
+    folder = saved(tmp_path / "1", lambda text: 2.0)
+    path = folder / "saved_model.pb"
+    model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    (graph,) = model.meta_graphs
+    nodes, call = restore_of(graph)
+    (restore,) = [node for node in nodes if node.op == "RestoreV2"]
+    constant = next(node for node in nodes if node.op == "Const")
+    if kind == "writes":
+        nodes.add(name="write", op="SaveV2", input=[f"{constant.name}:output:0"] * 4)
+    elif kind == "reads":
+        restore.input[0] = f"{constant.name}:output:0"
+    elif kind == "is told":
+        graph.graph_def.node.add().CopyFrom(constant)
+        call.input[0] = constant.name
+    else:  # the function that saves, with a constant
+        save = next(
+            function.signature.name
+            for function in graph.graph_def.library.function
+            if any(node.op == "SaveV2" for node in function.node_def)
+        )
+        nodes.add(name="save", op="PartitionedCall").attr["f"].func.name = save
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(ExportError, match="reads or writes files, which only the saver"):
+        check_operations(folder, "core")
+
+
 def test_an_object_may_not_name_the_function_of_the_saver(tmp_path):
     folder = saved(tmp_path / "1", lambda text: 2.0)
     proto = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())

@@ -61,6 +61,7 @@ REACHING = re.compile(
     "|ImmutableConst|codeProto|Debug"
 )
 TABLES = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")
+GIVEN = re.compile("^Placeholder$|HandleOp|Table")  # the folder, and what is restored
 FILES = frozenset(("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"))
 
 
@@ -190,7 +191,22 @@ def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
         *(thing.bare_concrete_function.concrete_function_name for thing in objects.nodes),
         *(name for thing in objects.nodes for name in thing.function.concrete_functions),
     }
+    given = {node.name: node.op for node in graph.graph_def.node}
+    restores = [
+        node for node in graph.graph_def.node if node.name == graph.saver_def.restore_op_name
+    ]
+    for restore in restores:  # it runs when the model is loaded
+        inner = [node for name in _called(restore) for node in functions.get(name, ())]
+        found += [
+            node.name for node in inner if _called(node) & reaching and not _reads_given(node)
+        ]
+        found += [name for name in restore.input if not GIVEN.search(given.get(name, ""))]
     return found + sorted(reaching & named)
+
+
+def _reads_given(node: Fields) -> bool:
+    """Whether a node of a function reads the file whose name is an argument of the function."""
+    return node.op == "RestoreV2" and ":" not in node.input[0]
 
 
 def _called(node: Fields) -> set[str]:
