@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfsum.serving.batching import ROW_COST, Batcher
+from tfsum.serving.batching import Batcher
 from tfsum.serving.request_error import RequestError
+from tfsum.serving.row_costs import ROW_COST, row_sizes
 from tfsum.serving.servable import Signature, TensorInfo
 from tfsum.serving.settings import ServerSettings
 
@@ -199,6 +200,30 @@ def test_what_could_not_be_answered_in_time_is_refused_at_once():
     assert all("an answer would take about 2 s" in str(error) for error in refused)
     assert len(refused) == 6  # three quarters of 2 s have room for the other six
     assert len(model.batches) == 1 + 6
+
+
+def test_behind_a_batch_that_is_overdue_all_are_refused_at_once():
+    async def ask_behind(loop):
+        batcher = Batcher(ServerSettings(threads=1, batch_characters=1))
+        await batcher.answer("model", Model(0.25), ECHO, texts("measured"))
+        slow = asyncio.create_task(batcher.answer("model", Model(20.0), ECHO, texts("slow")))
+        await asyncio.sleep(10)
+        with pytest.raises(RequestError, match="longer than expected") as refused:
+            await batcher.answer("model", Model(), ECHO, texts("a"))
+        at = loop.time()
+        await slow
+        return at, refused.value, await batcher.answer("model", Model(), ECHO, texts("a"))
+
+    at, error, answer = moved_time.run(ask_behind)
+    assert at < 11 and (error.http_status, error.retry_after) == (429, 5)
+    assert answer["length"].tolist() == [1]
+
+
+@pytest.mark.parametrize("end", [*".!?\n\r\u2028。？", "\x1e"])
+def test_a_sentence_or_a_document_costs_more_than_its_bytes(end):
+    """By measured times: a sentence costs what 10 characters of news do, a document 150."""
+    (words,), (short,) = (row_sizes(texts(text * 1000)) for text in ("ab", f"a{end}"))
+    assert (short - ROW_COST) / (words - ROW_COST) >= (100 if end == "\x1e" else 5)
 
 
 def test_what_cannot_be_computed_in_time_is_not_begun(monkeypatch):

@@ -262,6 +262,52 @@ def test_nothing_is_decoded_before_the_token_is_checked(models, monkeypatch):
         assert refused(call, b"\xff" * 100_000)[0] == "UNAUTHENTICATED"
 
 
+@pytest.fixture
+def asking_without_end(models):
+    """Starts a server, and gives a function that makes a call whose message does not come."""
+    ended = threading.Event()
+
+    def messages():
+        ended.wait(TIMEOUT)
+        yield b""
+
+    @contextlib.contextmanager
+    def started(**settings):
+        with (
+            Server(models, ServerSettings(port=0, grpc_port=0, **settings)) as server,
+            grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel,
+        ):
+            call = channel.stream_unary("/tensorflow.serving.PredictionService/Predict")
+            yield lambda: call.future(messages())
+            ended.set()
+
+    return started
+
+
+def code_of(call):
+    return call.exception(TIMEOUT).code().name
+
+
+def test_the_token_is_checked_before_a_message_comes(asking_without_end):
+    with asking_without_end(timeout=TIMEOUT, token="secret") as ask:
+        assert code_of(ask()) == "UNAUTHENTICATED"
+
+
+def test_messages_that_do_not_come_are_not_waited_for(asking_without_end):
+    """Nor longer for the room that others have while they are read."""
+    with asking_without_end(timeout=0.2, max_body=1000, max_bodies=1000) as ask:
+        calls = [ask() for _ in range(3)]
+        assert [*map(code_of, calls)] == ["DEADLINE_EXCEEDED"] * 3
+
+
+def test_calls_have_a_limit(asking_without_end):
+    with asking_without_end(timeout=TIMEOUT, max_connections=1) as ask:
+        calls = [ask(), ask()]
+        while not (ended := [call for call in calls if call.done()]):
+            time.sleep(0.01)
+        assert [*map(code_of, ended)] == ["RESOURCE_EXHAUSTED"]
+
+
 def test_what_nobody_waits_for_is_given_up(server, stub, monkeypatch):
     asked, cancelled = threading.Event(), threading.Event()
 

@@ -132,3 +132,9 @@ def test_nested_data(ask):
     assert summary == {"name": "summary", "datatype": "BYTES", "shape": [2], "data": ["a", "b"]}
     assert "id" not in answer and answer["model_version"] == "1"
     assert ask("GET", f"{MODEL}/infer").status_code == 405
+
+
+def test_an_output_is_given_once(ask):
+    body = {"inputs": [_tensor()], "outputs": [{"name": "score"}] * 2}
+    answer = ask("POST", f"{MODEL}/infer", json.dumps(body).encode())
+    assert answer.status_code == 400 and "duplicate output tensor" in answer.json()["error"]

@@ -4,6 +4,7 @@ port that is taken.
 What is waited for has a limit of minutes, which ends what hangs."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -268,15 +269,45 @@ def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
         wait_until(lambda: not server._http.server_state.connections)
 
 
-def test_connections_have_a_limit(models):
+def test_requests_have_a_limit_but_for_probes(models):
     with (
-        Server(models, ServerSettings(port=0, max_connections=1)) as server,
+        Server(models, ServerSettings(port=0, max_connections=1, timeout=TIMEOUT)) as server,
         socket.create_connection(("127.0.0.1", server.port)) as first,
     ):
-        first.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert b" 200 " in first.recv(4096)
+        first.sendall(b"POST /summarize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+        wait_until(lambda: server.predictor.answering)  # its body does not come
+        url = f"http://127.0.0.1:{server.port}"
         with pytest.raises(urllib.error.HTTPError, match="503"):
-            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz", timeout=LIMIT)
+            urllib.request.urlopen(f"{url}/models", timeout=LIMIT)
+        with urllib.request.urlopen(f"{url}/healthz", timeout=LIMIT) as answer:
+            assert answer.status == 200
+
+
+def test_silent_connections_give_way(models):
+    with (
+        Server(models, ServerSettings(port=0, max_connections=3, timeout=TIMEOUT)) as server,
+        contextlib.ExitStack() as stack,
+    ):
+        address = ("127.0.0.1", server.port)
+        silent = [stack.enter_context(socket.create_connection(address)) for _ in range(9)]
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz") as answer:
+            assert answer.status == 200
+        wait_until(lambda: len(server._http.server_state.connections) <= 3)
+        silent[0].settimeout(LIMIT)
+        with contextlib.suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b""  # the oldest
+
+
+@pytest.mark.parametrize(
+    "soft, hard, connections, raised",
+    [(256, 1024, 768, 1024), (1024, 524288, 2000, 4256), (8192, 8192, 2000, 8192), (64, 64, 1, 64)],
+)
+def test_the_limit_of_descriptors_is_raised(monkeypatch, soft, hard, connections, raised):
+    resource, asked = pytest.importorskip("resource"), []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
+    assert Server(settings=ServerSettings(port=0)).settings.max_connections == connections
+    assert asked == [(raised, hard)]
 
 
 def test_two_servers_share_a_port(models):

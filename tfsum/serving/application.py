@@ -45,7 +45,9 @@ PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
-WITHOUT_TOKEN = {*FILES, "/healthz", "/readyz"}  # paths that need no token
+MAX_UPLOADS = 16  # files that wait to be read
+PROBES = {"/healthz", "/readyz"}  # paths that answer however many requests there are
+WITHOUT_TOKEN = {*FILES, *PROBES}  # paths that need no token
 
 
 class Application:
@@ -66,7 +68,8 @@ class Application:
 
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
-        self._reading = asyncio.Semaphore(1)  # files of the page
+        # Files of the page: those that are read or wait, and the one that is read.
+        self._uploads, self._reading = asyncio.Semaphore(MAX_UPLOADS), asyncio.Semaphore(1)
         self.draining = False
         folder = pathlib.Path(__file__).parent / "page"
         files = {
@@ -115,11 +118,16 @@ class Application:
                 if self.draining or two_framings:
                     message["headers"] = [*message["headers"], (b"connection", b"close")]
             bytes_out += len(message.get("body", b""))
+            if message.get("body"):  # the empty end of the body waits until it is sent
+                await send({**message, "more_body": True})
+                message = {**message, "body": b""}
             await send(message)
 
         # Probes and browsers ask for the other paths all the time.
         traced = path.startswith(("/v1/", "/v2/models/", "/summarize"))
-        with span(request.method, request.headers, traced, url_path=path[:MAX_LOGGED]) as opened:
+        place = path[:MAX_LOGGED]
+        opening = span(request.method, request.headers, traced, url_path=place)
+        with self._predictor.room() as scope["take"], opening as opened:
             try:
                 await self._app(scope, receive, record)
             except asyncio.CancelledError:  # a second signal ends the server
@@ -137,7 +145,7 @@ class Application:
             scope["endpoint"].__name__ if model else "",
             status,
             method=request.method,
-            path=path[:MAX_LOGGED],
+            path=place,
             bytes_in=bytes_in and int(bytes_in),
             bytes_out=bytes_out,
         )
@@ -151,6 +159,14 @@ class Application:
                 return await options(scope, receive, send)
 
             self._check_site(request)
+            most = self._predictor.settings.max_connections
+            require(
+                scope["path"] in PROBES or self._predictor.answering <= most,
+                f"{most} requests are being answered (the server's `--max-connections`); ask again"
+                " later",
+                "UNAVAILABLE",
+                retry_after=1,
+            )
             if scope["path"] not in WITHOUT_TOKEN:
                 self._predictor.check_token(request.headers.get("authorization", ""))
             return await self._router(scope, receive, send)
@@ -163,17 +179,18 @@ class Application:
         await response(scope, receive, send)
 
     def _check_site(self, request: Request) -> None:
-        """Checks the names in a request to a server that is bound to this machine."""
+        """Checks the names in a request."""
         settings = self._predictor.settings
         host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
         if settings.cors in ("*", origin):
             origin = ""
         require(
-            not is_loopback(settings.host)
-            or not is_page_of_another_site(host, origin, settings.allowed_host),
-            f"the request is for {host[:MAX_LOGGED]} from {origin[:MAX_LOGGED] or 'no page'}, and"
-            " this server answers programs and pages of this machine; start it with --allowed-host"
-            " NAME, --cors ORIGIN or another --host",
+            not is_page_of_another_site(
+                host, origin, settings.allowed_host, is_loopback(settings.host)
+            ),
+            f"the request is for {host} from {origin or 'no page'}, and this server answers"
+            " programs, its own pages and those of this machine; start it with --allowed-host NAME,"
+            " --cors ORIGIN or another --host",
             "PERMISSION_DENIED",
         )
 
@@ -182,35 +199,54 @@ class Application:
 
         The body of the request is {"model": NAME, "text": TEXT}.
         """
-        async with received(request, self._predictor) as body:
-            document = await offload(len(body), read_object, body)
-            name, text = document.get("model"), document.get("text")
-            if not isinstance(name, str) or not isinstance(text, str):
-                raise invalid('expected {"model": "NAME", "text": "..."}')
+        body = await received(request, self._predictor)
+        document = await offload(len(body), read_object, body)
+        name, text = document.get("model"), document.get("text")
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise invalid('expected {"model": "NAME", "text": "..."}')
 
-            with self._predictor.versions.use(name) as servable:
-                require(
-                    "attend" in servable.signatures,
-                    f"{name} has no signature 'attend'; it is not an abstractive model, or was"
-                    " exported by an older tfsum",
-                )
-                inputs = {"text": np.array([as_bytes(text)], object)}
-                answer = self._predictor.predict(servable, servable.signatures["attend"], inputs)
-                outputs = await unless_gone(request, answer)
-                # The vocabularies are read from files.
-                return JsonResponse(await asyncio.to_thread(_in_words, servable.path, outputs))
+        with self._predictor.versions.use(name) as servable:
+            require(
+                "attend" in servable.signatures,
+                f"{name} has no signature 'attend'; it is not an abstractive model, or was"
+                " exported by an older tfsum",
+            )
+            inputs = {"text": np.array([as_bytes(text)], object)}
+            answer = self._predictor.predict(
+                servable, servable.signatures["attend"], inputs, request.scope["take"]
+            )
+            outputs = await unless_gone(request, answer)
+            # The vocabularies are read from files.
+            return JsonResponse(await asyncio.to_thread(_in_words, servable.path, outputs))
 
     async def _text(self, request: Request) -> Response:
         """The text of a file that is the body of the request; its name is the parameter `name`."""
         name = request.query_params.get("name", "")[:MAX_LOGGED]
         name = "".join(c for c in name if c.isprintable()) or "the file"
-        timeout = self._predictor.settings.timeout
-        async with received(request, self._predictor) as body, self._reading:
-            try:
-                text = await asyncio.to_thread(text_apart, body, name, timeout)
-            except DataError as error:
-                raise invalid(str(error)) from None
-        return JsonResponse({"text": text})
+        body = await received(request, self._predictor)
+        reading = self._text_apart(body, name)
+        return JsonResponse({"text": await unless_gone(request, reading)})
+
+    async def _text_apart(self, body: bytes, name: str) -> str:
+        """The text of a file, which is read when those before it are."""
+        settings = self._predictor.settings
+        require(
+            not self._uploads.locked(),
+            f"{MAX_UPLOADS} files wait to be read; ask again later",
+            "RESOURCE_EXHAUSTED",
+            retry_after=1,
+        )
+        try:
+            async with self._uploads, asyncio.timeout(settings.timeout), self._reading:
+                return await text_apart(body, name, settings.timeout, settings.max_body)
+        except TimeoutError:
+            raise RequestError(
+                "DEADLINE_EXCEEDED",
+                f"{name}: was not read in {settings.timeout:g} s (the server's `--timeout`), with"
+                " the files before it; ask again later, or send a smaller one",
+            ) from None
+        except DataError as error:
+            raise invalid(str(error)) from None
 
     async def _readyz(self, request: Request) -> Response:
         if self._predictor.versions.ready and not self.draining:
@@ -276,8 +312,8 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def is_page_of_another_site(host: str, origin: str, known: str | None) -> bool:
-    """Whether a page of another site asks a server of this machine, through its user's browser.
+def is_page_of_another_site(host: str, origin: str, known: str | None, local: bool = True) -> bool:
+    """Whether a page of another site asks a server, through its user's browser.
 
     The page gives the server's address a name of its own (DNS rebinding), or posts to it from its
     own origin.
@@ -286,16 +322,25 @@ def is_page_of_another_site(host: str, origin: str, known: str | None) -> bool:
         host: Header `Host` of the request; "" where it has none.
         origin: Header `Origin`; "" where it has none.
         known: Further name of the server, "*" for any, or None.
+        local: Whether the server is bound to this machine alone; otherwise any name may be its own.
 
     Example:
         >>> is_page_of_another_site("localhost:8501", "http://localhost:8501", None)
         False
         >>> is_page_of_another_site("localhost:8501", "https://example.org", None)
         True
+        >>> is_page_of_another_site("tfsum.example.org", "https://example.org", None, local=False)
+        True
     """
-    addresses = filter(None, (host and f"//{host}", origin))
     try:
-        names = [urllib.parse.urlsplit(address).hostname or "" for address in addresses]
+        name, page = (
+            urllib.parse.urlsplit(address).hostname or "" for address in (f"//{host}", origin)
+        )
     except ValueError:  # brackets that hold no address
         return known != "*"
-    return known != "*" and not all(is_loopback(name) or name == known for name in names)
+    foreign = [
+        each
+        for header, each in ((host, name), (origin, page))
+        if header and not is_loopback(each) and each != known and (local or each != name)
+    ]
+    return known != "*" and bool(foreign)

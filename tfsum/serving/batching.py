@@ -1,4 +1,4 @@
-"""Batches: what rows cost, and the requests to one signature that are computed together."""
+"""Batches: the requests to one signature that are computed together."""
 
 import asyncio
 import dataclasses
@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from tfsum.serving.request_error import RequestError, require
+from tfsum.serving.row_costs import divide_rows, row_sizes
 from tfsum.serving.servable import Arrays, Signature
 from tfsum.serving.settings import ServerSettings
 
@@ -23,68 +24,8 @@ SHARE = 0.75  # of the time-out that the expected wait may take; what is measure
 FORGET = 0.9  # weight of what was measured before the last time
 MAX_RETRY_AFTER = 30  # seconds
 COMPUTING = 10  # nice value of the threads that compute
+OVERDUE = 5.0  # seconds; a batch that takes twice its expected time and these may never end
 FRESH = 1.0  # seconds; a job that has waited less is started whatever it is expected to take
-
-ROW_COST = 256  # characters; what a row costs, however short it is
-NUMBER_COST = 4  # characters; a token has about four
-# A text has a token for each word and mark, and each sentence three more than these.
-ENDS = b".!?\n"
-MARKS = bytes(byte for byte in range(128) if not chr(byte).isalnum() and byte not in ENDS)
-END_TOKENS = 3
-
-
-def row_sizes(inputs: Arrays) -> list[int]:
-    """The cost of each row of a request, in characters.
-
-    Args:
-        inputs: Name -> array; an array without rows, or with fewer than another, costs nothing.
-
-    Example:
-        >>> row_sizes({"text": np.array([b"It rained.", b"", b"a\\nb\\nc\\n"], object)})
-        [272, 256, 292]
-    """
-    rows = max((len(array) for array in inputs.values() if array.ndim), default=1)
-    sizes = np.full(rows, ROW_COST)
-    for array in inputs.values():
-        if array.ndim and len(array) == rows:
-            costs = np.full(array.shape, NUMBER_COST)
-            if array.dtype == object:
-                costs = np.vectorize(_text_cost, otypes=[int])(array)
-            sizes += costs.sum(axis=tuple(range(1, array.ndim)))
-
-    return sizes.tolist()
-
-
-def _text_cost(text: bytes) -> int:
-    """The cost of a text: its bytes, or more where its words or sentences are very short."""
-    ends = len(text) - len(text.translate(None, ENDS))
-    marks = len(text) - len(text.translate(None, MARKS))
-    return max(len(text), NUMBER_COST * (END_TOKENS * ends + marks))
-
-
-def divide_rows(sizes: list[int], max_size: int, max_rows: int | None = None) -> list[slice]:
-    """Divides the rows of a request into parts; a row that is too large is a part alone.
-
-    Args:
-        sizes: Cost of each row, in characters.
-        max_size: Cost of a part, in characters.
-        max_rows: Rows of a part; any number where None.
-
-    Returns:
-        Rows of each part.
-
-    Example:
-        >>> divide_rows([300, 300, 900, 300], 700)
-        [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
-    starts, total = [0], 0
-    for row, size in enumerate(sizes):
-        full = total + size > max_size or row - starts[-1] == max_rows
-        if full and row > starts[-1]:
-            starts.append(row)
-            total = 0
-        total += size
-    return [slice(start, end) for start, end in itertools.pairwise([*starts, len(sizes)])]
 
 
 @dataclasses.dataclass
@@ -252,8 +193,8 @@ class _Lane:
         self._measured: dict[tuple, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
         self._refused = 0  # jobs since the last one that was accepted
         self._refusals = 0.0  # the same, between one that was accepted and the next, on average
-        # When the batches that are computed, one in a thread, are expected to end.
-        self._ends: list[float] = []
+        # When the batches that are computed, one in a thread, began and are expected to end.
+        self._spans: list[tuple[float, float]] = []
 
     def waiting(self) -> list[_Job]:
         """The jobs that somebody waits for, and that are not begun."""
@@ -264,13 +205,21 @@ class _Lane:
 
         Where there are none, they are tried: what was measured may be wrong.
         """
-        if not jobs or not (self._ends or self._queues):
+        if not jobs or not (self._spans or self._queues):
             return
 
         now = asyncio.get_running_loop().time()
-        work = sum(max(0.0, end - now) for end in self._ends)
+        known = [end for begin, end in self._spans if now - end <= end - begin + OVERDUE]
+        threads = self._threads - len(self._spans) + len(known)
+        require(
+            threads,
+            "what is computed takes longer than expected; ask again later",
+            "RESOURCE_EXHAUSTED",
+            retry_after=OVERDUE,
+        )
+        work = sum(max(0.0, end - now) for end in known)
         work += sum(map(self._seconds, self.waiting() + jobs))
-        wait, limit = work / self._threads, SHARE * self._settings.timeout
+        wait, limit = work / threads, SHARE * self._settings.timeout
         if wait <= limit:
             self._refusals += (1 - FORGET) * (self._refused - self._refusals)
             self._refused = 0
@@ -303,20 +252,19 @@ class _Lane:
             self._timer.cancel()
             self._timer = None
 
-        while len(self._ends) < self._threads and self._queues:
+        while len(self._spans) < self._threads and self._queues:
             queue = next(iter(self._queues.values()))
             due = queue[0].arrived + self._settings.batch_wait
             full = sum(job.size for job in queue) >= self._settings.batch_characters
-            if due > loop.time() and not full and self._ends:
+            if due > loop.time() and not full and self._spans:
                 self._timer = loop.call_at(due, self._start)
                 return
 
             if batch := self._take_batch(loop.time()):
-                begin = loop.time()
-                end = begin + sum(map(self._seconds, batch))
-                self._ends.append(end)
+                span = (loop.time(), loop.time() + sum(map(self._seconds, batch)))
+                self._spans.append(span)
                 future = loop.run_in_executor(self.pool, _compute, batch)
-                future.add_done_callback(functools.partial(self._finish, batch, begin, end))
+                future.add_done_callback(functools.partial(self._finish, batch, span))
 
     def _take_batch(self, now: float) -> list[_Job]:
         """The oldest jobs of the first queue.
@@ -343,10 +291,10 @@ class _Lane:
             self._queues[key] = queue
         return batch
 
-    def _finish(self, batch: list[_Job], begin: float, end: float, done: asyncio.Future) -> None:
+    def _finish(self, batch: list[_Job], span: tuple[float, float], done: asyncio.Future) -> None:
         """Gives the jobs of a batch their answers, and starts the next batch."""
-        self._ends.remove(end)
-        seconds = asyncio.get_running_loop().time() - begin
+        self._spans.remove(span)
+        seconds = asyncio.get_running_loop().time() - span[0]
         rows, size = sum(len(job.sizes) for job in batch), sum(job.size for job in batch)
         self._observe(rows, size, seconds)
         key = batch[0].key[:2]

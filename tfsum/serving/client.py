@@ -12,8 +12,8 @@ from tfsum.generation.generator import Generated, generated_of
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.inference.texts import check_texts, filled
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
-from tfsum.serving.batching import divide_rows, row_sizes
 from tfsum.serving.request_error import RequestError
+from tfsum.serving.row_costs import divide_rows, row_sizes
 from tfsum.serving.servable import Arrays, as_array, join_rows
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
 from tfsum.tasks.bert_sum_ext.answering import Question, keywords_of

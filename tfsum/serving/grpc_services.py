@@ -1,15 +1,25 @@
 """TensorFlow Serving's gRPC services: PredictionService and ModelService."""
 
+import asyncio
+import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import grpc
 from google.protobuf.message import DecodeError
 
 from tfsum.serving.model_versions import STATES
-from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
-from tfsum.serving.request_error import CODES, invalid, require
+from tfsum.serving.predictor import (
+    MAX_LOGGED,
+    Predictor,
+    Take,
+    as_request_error,
+    byte_count,
+    offload,
+    span,
+)
+from tfsum.serving.request_error import CODES, RequestError, invalid, require
 from tfsum.serving.servable import Arrays, Signature, headers_of
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
 from tfsum.tensorflow_messages import Fields, message
@@ -31,7 +41,8 @@ class GrpcServices:
     """
 
     def __init__(self, predictor: Predictor) -> None:
-        self._predictor = predictor
+        self._predictor, settings = predictor, predictor.settings
+        self._reading = asyncio.Semaphore(max(1, settings.max_bodies // settings.max_body))
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """The services, for `grpc.aio.Server.add_generic_rpc_handlers`."""
@@ -43,8 +54,8 @@ class GrpcServices:
             grpc.method_handlers_generic_handler(
                 f"tensorflow.serving.{service}",
                 {
-                    # A request is decoded when its token was checked.
-                    name: grpc.unary_unary_rpc_method_handler(
+                    # As a stream of one, a request is not read before its token is checked.
+                    name: grpc.stream_unary_rpc_method_handler(
                         functools.partial(self._handle, name, call),
                         response_serializer=lambda response: response.SerializeToString(),
                     )
@@ -57,24 +68,27 @@ class GrpcServices:
     async def _handle(
         self,
         method: str,
-        call: Callable[[Fields, grpc.aio.ServicerContext], Awaitable[Fields]],
-        content: bytes,
+        call: Callable[[Fields, grpc.aio.ServicerContext, Take], Awaitable[Fields]],
+        requests: AsyncIterator[bytes],
         context: grpc.aio.ServicerContext,
     ) -> Fields:
         """Calls a method; records and traces the call, and gives errors the status of gRPC."""
         begin, action, model = time.monotonic(), f"grpc {method}", ""
+        sent = contextlib.ExitStack()
+        context.add_done_callback(lambda _: sent.close())
         code = "CANCELLED"  # by the client, or by a server that stops at once
         metadata = dict(context.invocation_metadata() or ())
         with span(action, metadata, rpc_system="grpc", rpc_method=method) as opened:
             try:
                 self._predictor.check_token(str(metadata.get("authorization", "")))
-                with self._predictor.room() as take:
-                    take(len(content))
-                    request = await offload(len(content), _decode, method, content)
-                    model = request.model_spec.name
-                    response = await call(request, context)
-                    code = "OK"
-                    return response
+                take = sent.enter_context(self._predictor.room())
+                content = await self._received(requests)
+                take(len(content))
+                request = await offload(len(content), _decode, method, content)
+                model = request.model_spec.name
+                response = await call(request, context, take)
+                code = "OK"
+                return response
             except Exception as error:
                 failed = as_request_error(error)
                 code = failed.code
@@ -86,7 +100,20 @@ class GrpcServices:
 
         return await context.abort(grpc.StatusCode[code], failed.message)
 
-    async def _predict(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:
+    async def _received(self, requests: AsyncIterator[bytes]) -> bytes:
+        """The message of a call; no more are read at once than have room if they are large."""
+        timeout = self._predictor.settings.timeout
+        try:
+            async with asyncio.timeout(timeout), self._reading:
+                return await anext(requests, b"")
+        except TimeoutError:
+            raise RequestError(
+                "DEADLINE_EXCEEDED", f"the message did not arrive in {timeout:g} s"
+            ) from None
+
+    async def _predict(
+        self, request: Fields, context: grpc.aio.ServicerContext, take: Take
+    ) -> Fields:
         with self._predictor.versions.use(*_model_version(request)) as servable:
             name = request.model_spec.signature_name or "serving_default"
             require(
@@ -95,20 +122,21 @@ class GrpcServices:
                 "FAILED_PRECONDITION",
             )
             signature = servable.signatures[name]
-            names = signature.wanted_outputs([*request.output_filter])
+            names = signature.wanted_outputs(request.output_filter)
             inputs = await offload(request.ByteSize(), _read_inputs, request, signature)
 
-            outputs = await self._predictor.predict(servable, signature, inputs)
+            outputs = await self._predictor.predict(servable, signature, inputs, take)
             outputs = {name: outputs[name] for name in names}
             used = {
                 "name": servable.name,
                 "signature_name": signature.name,
                 "version": {"value": servable.version},
             }
-            size = sum(array.nbytes for array in outputs.values())
-            return await offload(size, _response, used, outputs)
+            return await offload(byte_count(outputs), _response, used, outputs)
 
-    async def _metadata(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:
+    async def _metadata(
+        self, request: Fields, context: grpc.aio.ServicerContext, take: Take
+    ) -> Fields:
         require(
             set(request.metadata_field) == {SIGNATURE_DEF},
             f"metadata_field: found {', '.join(request.metadata_field) or 'none'}; expected"
@@ -124,7 +152,9 @@ class GrpcServices:
             )
             return response
 
-    async def _status(self, request: Fields, context: grpc.aio.ServicerContext) -> Fields:
+    async def _status(
+        self, request: Fields, context: grpc.aio.ServicerContext, take: Take
+    ) -> Fields:
         states = [
             {
                 "version": number,

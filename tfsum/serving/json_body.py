@@ -4,12 +4,12 @@ Source: tensorflow/serving, util/json_tensor.cc, whose messages these are.
 """
 
 import asyncio
-import contextlib
+import itertools
 import json
 import math
 import re
 import zlib
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from typing import TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -19,6 +19,9 @@ from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_error import RequestError, invalid, require, require_value
 
 T = TypeVar("T")
+
+MAX_VALUES = 1 << 21  # texts, commas and brackets of a body
+_MARKS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)
 
 
 class JsonResponse(Response):
@@ -36,16 +39,15 @@ class JsonResponse(Response):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
-@contextlib.asynccontextmanager
-async def received(request: Request, predictor: Predictor) -> AsyncIterator[bytes]:
-    """Reads the body of a request, which counts among those of all requests until it is answered.
+async def received(request: Request, predictor: Predictor) -> bytes:
+    """Reads the body of a request.
 
     Args:
         request: Request over HTTP; its body may be packed by gzip.
-        predictor: Predictor with the settings, and the count of the bytes. `max_body` limits the
-            unpacked body, `timeout` the time in which it arrives.
+        predictor: Predictor with the settings: `max_body` limits the unpacked body, `timeout` the
+            time in which it arrives.
 
-    Yields:
+    Returns:
         The unpacked body.
 
     Raises:
@@ -64,30 +66,29 @@ async def received(request: Request, predictor: Predictor) -> AsyncIterator[byte
     gzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if "gzip" in encoding else None
     limit, timeout = predictor.settings.max_body, predictor.settings.timeout
     body = bytearray()
-    with predictor.room() as take:
-        try:
-            async with asyncio.timeout(timeout):
-                async for chunk in request.stream():
-                    part = gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
-                    take(len(part))
-                    body += part
-                    require(
-                        len(body) <= limit,
-                        f"the body has more than {limit} bytes; send fewer documents, or start the"
-                        " server with a larger --max-body",
-                        http_status=413,
-                    )
-        except TimeoutError:
-            raise RequestError(
-                "DEADLINE_EXCEEDED",
-                f"the body did not arrive in {timeout:g} s",
-                http_status=408,
-            ) from None
-        except zlib.error as error:
-            raise invalid(f"the body is not in gzip's format ({error})") from None
+    try:
+        async with asyncio.timeout(timeout):
+            async for chunk in request.stream():
+                part = gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
+                request.scope["take"](len(part))
+                body += part
+                require(
+                    len(body) <= limit,
+                    f"the body has more than {limit} bytes; send fewer documents, or start the"
+                    " server with a larger --max-body",
+                    http_status=413,
+                )
+    except TimeoutError:
+        raise RequestError(
+            "DEADLINE_EXCEEDED",
+            f"the body did not arrive in {timeout:g} s",
+            http_status=408,
+        ) from None
+    except zlib.error as error:
+        raise invalid(f"the body is not in gzip's format ({error})") from None
 
-        require(gzip is None or gzip.eof, "the body in gzip's format is cut off")
-        yield bytes(body)
+    require(gzip is None or gzip.eof, "the body in gzip's format is cut off")
+    return bytes(body)
 
 
 async def unless_gone(request: Request, answer: Awaitable[T]) -> T:
@@ -129,7 +130,7 @@ def read_object(body: bytes) -> dict:
         body: Body of the request, JSON in UTF-8.
 
     Raises:
-        RequestError: The body does not begin with a JSON object.
+        RequestError: The body does not begin with a JSON object, or has very many values (413).
 
     Example:
         >>> read_object(b'{"inputs": ["x"]} rubbish')
@@ -138,6 +139,7 @@ def read_object(body: bytes) -> dict:
         Traceback (most recent call last):
         tfsum.serving.request_error.RequestError: JSON Parse error: The document is empty
     """
+    _check_values(body)
     decoder = json.JSONDecoder(parse_float=_number, parse_int=_number)
     try:
         text = body.decode("utf-8-sig").lstrip(" \t\r\n")
@@ -158,6 +160,18 @@ def read_object(body: bytes) -> dict:
 
     require_value(isinstance(document, dict), document, "Is not object")
     return document
+
+
+def _check_values(body: bytes) -> None:
+    """Counts the values of a body before Python objects are made of them, at two bytes each."""
+    marks = sum(map(body.count, (b",", b"[", b"{")))
+    if marks > MAX_VALUES:  # most of them may be in texts
+        marks = sum(1 for _ in itertools.islice(_MARKS.finditer(body), MAX_VALUES + 1))
+    require(
+        marks <= MAX_VALUES,
+        f"the body has more than {MAX_VALUES} texts, commas and brackets; send several requests",
+        http_status=413,
+    )
 
 
 def _number(text: str) -> float:

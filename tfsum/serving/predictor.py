@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from tfsum.serving.batching import Batcher
 from tfsum.serving.model_versions import STATES, ModelVersions
 from tfsum.serving.request_error import RequestError, require
+from tfsum.serving.row_costs import SEPARATOR
 from tfsum.serving.servable import Arrays, Servable, Signature
 from tfsum.serving.settings import ServerSettings
 
@@ -36,6 +37,7 @@ OF_BATCH = (
 )
 
 T = TypeVar("T")
+Take = Callable[[int], None]  # adds a number of bytes to those of all requests
 
 
 class Metrics:
@@ -118,7 +120,8 @@ class Predictor:
         versions, settings: The arguments.
         metrics: Metrics of the requests and batches.
         batcher: Batcher that computes the outputs.
-        bodies: Bytes of the requests that are read or answered.
+        answering: Number of the requests that are read or answered.
+        bodies: Bytes of these requests and of their answers.
 
     Example:
         >>> from tfsum.serving import Server
@@ -131,7 +134,7 @@ class Predictor:
         self.metrics = Metrics(versions)
         self.batcher = Batcher(settings, self.metrics.observe_batch)
         self.metrics.queue.set_function(lambda: self.batcher.waiting)
-        self.bodies = 0
+        self.bodies = self.answering = 0
 
     def check_token(self, authorization: str) -> None:
         """Checks the token of a request.
@@ -150,19 +153,22 @@ class Predictor:
             "UNAUTHENTICATED",
         )
 
-    async def predict(self, servable: Servable, signature: Signature, inputs: Arrays) -> Arrays:
-        """The outputs of a signature.
+    async def predict(
+        self, servable: Servable, signature: Signature, inputs: Arrays, take: Take
+    ) -> Arrays:
+        """The outputs of a signature, which count among the bytes of all requests.
 
         Args:
             servable: Loaded model.
             signature: Signature of the model.
             inputs: Name -> array.
+            take: Function of `room`.
 
         Returns:
             Name -> array.
 
         Raises:
-            RequestError: The request is too large, too late, or refused by the model.
+            RequestError: The request or its answer is too large, too late, or refused by the model.
         """
         self._check_limits(inputs)
         with span(
@@ -172,9 +178,11 @@ class Predictor:
             model_signature=signature.name,
             rows=max((len(array) for array in inputs.values() if array.ndim), default=1),
         ):
-            return await self.batcher.answer(
+            outputs = await self.batcher.answer(
                 (servable.name, servable.version), servable.run, signature, inputs
             )
+        take(byte_count(outputs))
+        return outputs
 
     def record(
         self,
@@ -207,10 +215,10 @@ class Predictor:
         ACCESS_LOG.info("%s", json.dumps(line))
 
     def check_rows(self, count: int) -> None:
-        """Checks the number of rows of a request.
+        """Checks the number of rows of a request, or of the documents in them.
 
         Args:
-            count: Number of rows.
+            count: Number of rows or documents.
 
         Raises:
             RequestError: There are more than `max_documents`.
@@ -218,18 +226,18 @@ class Predictor:
         max_rows = self.settings.max_documents
         require(
             count <= max_rows,
-            f"the request has {count} rows, and one may have {max_rows}; send several requests, or"
-            " start the server with a larger --max-documents",
+            f"the request has {count} rows, or documents in them, and one may have {max_rows}; send"
+            " several requests, or start the server with a larger --max-documents",
             http_status=413,
         )
 
     @contextlib.contextmanager
-    def room(self) -> Iterator[Callable[[int], None]]:
-        """Counts the bytes of a request until it is answered.
+    def room(self) -> Iterator[Take]:
+        """Counts the bytes of a request and its answer until the answer is sent.
 
         Yields:
-            Function that adds a number of bytes; it raises a RequestError where the requests
-            together would have more than `max_bodies`.
+            Function that adds a number of bytes; it raises a RequestError where all of them
+            together would be more than `max_bodies`.
         """
         sizes: list[int] = []
 
@@ -238,25 +246,28 @@ class Predictor:
             self.bodies += size
             require(
                 self.bodies <= self.settings.max_bodies,
-                f"the requests that are being answered have {self.bodies} bytes, and may have"
-                f" {self.settings.max_bodies} together; ask again later, or start the server with a"
-                " larger --max-bodies",
+                f"the requests that are being answered, and their answers, have {self.bodies}"
+                f" bytes, and may have {self.settings.max_bodies} together; ask again later or for"
+                " less, or start the server with a larger --max-bodies",
                 "RESOURCE_EXHAUSTED",
                 retry_after=1,
             )
 
+        self.answering += 1
         try:
             yield take
         finally:
+            self.answering -= 1
             self.bodies -= sum(sizes)
 
     def _check_limits(self, inputs: Arrays) -> None:
         """Checks the number of rows, and the bytes of each document and of all."""
         max_bytes, max_total = self.settings.max_document_bytes, self.settings.max_body
         for name, array in inputs.items():
-            if array.ndim:
-                self.check_rows(len(array))
-            sizes = [*map(len, array.flat)] if array.dtype == object else []
+            texts = [*array.flat] if array.dtype == object else []
+            separators = sum(text.count(SEPARATOR) for text in texts)
+            self.check_rows(separators + (len(array) if array.ndim else 1))
+            sizes = [*map(len, texts)]
             longest, total = max(sizes, default=0), sum(sizes)
             require(
                 longest <= max_bytes,
@@ -271,6 +282,23 @@ class Predictor:
                 f" {max_total}; send fewer, or start the server with a larger --max-body",
                 http_status=413,
             )
+
+
+def byte_count(arrays: Arrays) -> int:
+    """The bytes of arrays, with those of their texts.
+
+    Args:
+        arrays: Name -> array.
+
+    Example:
+        >>> import numpy as np
+        >>> byte_count({"count": np.zeros(2, np.int32), "summary": np.array([b"It"], object)})
+        18
+    """
+    texts = (array.flat for array in arrays.values() if array.dtype == object)
+    return sum(array.nbytes for array in arrays.values()) + sum(
+        sum(map(len, text)) for text in texts
+    )
 
 
 def as_request_error(error: Exception) -> RequestError:

@@ -6,6 +6,7 @@ import json
 from tfsum.errors import Error
 
 MAX_QUOTED = 200  # characters of a value that a message quotes
+MAX_MESSAGE = 2000  # characters of a message, which may quote what a stranger sent
 
 # Code -> (number in gRPC, status in HTTP), as TensorFlow Serving's http_server.cc maps them.
 CODES = {
@@ -34,7 +35,8 @@ class RequestError(Error):
 
     Args:
         code: Name of the status, a key of `CODES`, such as "INVALID_ARGUMENT".
-        message: What is wrong, what was expected, and how to mend it.
+        message: What is wrong, what was expected, and how to mend it; of a long one the middle is
+            left out.
         http_status: Status in HTTP; that of the code where None.
         retry_after: Seconds after which to send the request again; None where it would fail again.
 
@@ -54,6 +56,8 @@ class RequestError(Error):
         http_status: int | None = None,
         retry_after: float | None = None,
     ) -> None:
+        if len(message) > MAX_MESSAGE:  # it ends with what to do
+            message = f"{message[: MAX_MESSAGE // 2]} ... {message[-MAX_MESSAGE // 2 :]}"
         super().__init__(message)
         self.code, self.message, self.retry_after = code, message, retry_after
         self.http_status = http_status or CODES[code][1]

@@ -32,7 +32,7 @@ from tfsum.serving.json_tensor import (
     signature_name,
     write_outputs,
 )
-from tfsum.serving.predictor import MAX_LOGGED, Predictor, offload
+from tfsum.serving.predictor import Predictor, byte_count, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import (
     Arrays,
@@ -88,9 +88,7 @@ class VersionConvertor(Convertor[int]):
     def convert(self, value: str) -> int:
         """The number of a part of a path."""
         digits = value.lstrip("0")[:20] or "0"
-        require(
-            int(digits) < 1 << 63, f"Failed to convert version: {value[:MAX_LOGGED]} to numeric."
-        )
+        require(int(digits) < 1 << 63, f"Failed to convert version: {value} to numeric.")
         return int(digits)
 
 
@@ -108,8 +106,7 @@ class Malformed(HTTPEndpoint):
 
     async def dispatch(self) -> None:
         """Refuses the request."""
-        method, path = self.scope["method"], self.scope["path"]
-        raise invalid(f"Malformed request: {method} {path[:MAX_LOGGED]}")
+        raise invalid(f"Malformed request: {self.scope['method']} {self.scope['path']}")
 
 
 async def predicted(
@@ -126,22 +123,23 @@ async def predicted(
         RequestError: The request is wrong, too large or too late.
         ClientDisconnect: The client is gone.
     """
-    async with received(request, predictor) as body:
-        with predictor.versions.use(**request.path_params) as servable:
-            timeout = predictor.settings.timeout
-            try:
-                async with asyncio.timeout(timeout):
-                    signature, inputs, write = await offload(len(body), read, body, servable)
-            except TimeoutError:
-                raise RequestError(
-                    "DEADLINE_EXCEEDED",
-                    f"the request was not read in {timeout:g} s (the server's `--timeout`); send"
-                    " fewer or shorter documents",
-                ) from None
+    body = await received(request, predictor)
+    with predictor.versions.use(**request.path_params) as servable:
+        timeout = predictor.settings.timeout
+        try:
+            async with asyncio.timeout(timeout):
+                signature, inputs, write = await offload(len(body), read, body, servable)
+        except TimeoutError:
+            raise RequestError(
+                "DEADLINE_EXCEEDED",
+                f"the request was not read in {timeout:g} s (the server's `--timeout`); send fewer"
+                " or shorter documents",
+            ) from None
 
-            outputs = await unless_gone(request, predictor.predict(servable, signature, inputs))
-            size = sum(array.nbytes for array in outputs.values())
-            return Response(await offload(size, write, outputs), media_type="application/json")
+        answer = predictor.predict(servable, signature, inputs, request.scope["take"])
+        outputs = await unless_gone(request, answer)
+        content = await offload(byte_count(outputs), write, outputs)
+        return Response(content, media_type="application/json")
 
 
 class RestApi:

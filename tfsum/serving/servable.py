@@ -157,13 +157,13 @@ class Signature:
             >>> Signature("s", {}, {"summary": TensorInfo("string", (None,))}).wanted_outputs([])
             ['summary']
         """
-        for name in names:
+        for place, name in enumerate(names):
             require(
                 name in self.outputs,
                 f"output tensor alias not found in signature: {name} Outputs expected to be in the"
                 f" set {{{','.join(sorted(self.outputs))}}}.",
             )
-            require(names.count(name) == 1, f"duplicate output tensor alias: {name}")
+            require(name not in names[:place], f"duplicate output tensor alias: {name}")
         return [*names] or sorted(self.outputs)
 
     def sample_body(self) -> str:

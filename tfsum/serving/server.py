@@ -27,9 +27,12 @@ from tfsum.serving.version_folders import load_servable
 
 MAX_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
 POLL_SECONDS = 0.1  # between two looks of uvicorn at whether it is to stop
-HEAD_SECONDS = 30.0  # in which the head of a request must arrive
+HEAD_SECONDS = 10.0  # in which the head of a request must arrive
+IDLE_SECONDS = 75  # in which an open connection must bring a request
+CALLS = 100  # at once on a connection of gRPC
 # A client reads at least so much of an answer in that time.
 READ_SECONDS, READ_BYTES = 30.0, 1 << 16
+DESCRIPTORS = 256  # beside those of connections
 DRAIN_SECONDS = 0.5  # after SIGTERM, until others see that the server is not ready
 
 
@@ -56,7 +59,9 @@ class Server:
     def __init__(
         self, folder: str | pathlib.Path | None = None, settings: ServerSettings | None = None
     ) -> None:
-        self.settings = settings = settings or ServerSettings()
+        settings = settings or ServerSettings()
+        connections = _with_descriptors(settings.max_connections)
+        self.settings = settings = settings.model_copy(update={"max_connections": connections})
         self.versions = ModelVersions(
             pathlib.Path(folder or shipped_folder()),
             settings,
@@ -113,8 +118,12 @@ class Server:
             options=[
                 ("grpc.max_receive_message_length", self.settings.max_body),
                 ("grpc.max_send_message_length", MAX_MESSAGE),
+                ("grpc.max_concurrent_streams", CALLS),  # of a connection
+                ("grpc.max_connection_idle_ms", round(1000 * IDLE_SECONDS)),
+                ("grpc.server_handshake_timeout_ms", round(1000 * HEAD_SECONDS)),
                 ("grpc.so_reuseport", int(self.settings.reuse_port)),
-            ]
+            ],
+            maximum_concurrent_rpcs=self.settings.max_connections,
         )
         server.add_generic_rpc_handlers(GrpcServices(self.predictor).handlers())
         if self.settings.grpc_port is not None:
@@ -142,12 +151,13 @@ class Server:
 
 
 class HttpConnection(H11Protocol):
-    """Uvicorn's connection of HTTP/1.1, with three changes.
+    """Uvicorn's connection of HTTP/1.1, with four changes.
 
     A client may close its sending side after its request (RFC 9112, section 9.6), as `nc -N` does:
     uvicorn drops the connection then, and the answer. A client that begins a request and never
-    ends its head would hold a connection for ever; here it has 30 seconds. So would one that does
-    not read its answer; here it must read 64 KiB in 30 seconds.
+    ends its head would hold a connection for ever; here it has 10 seconds. So would one that does
+    not read its answer; here it must read 64 KiB in 30 seconds. Where there are as many connections
+    as may be, a new one takes the place of that which has brought no request for the longest time.
 
     Example:
         >>> uvicorn.Config(lambda scope, receive, send: None, http=HttpConnection).http.__name__
@@ -155,12 +165,22 @@ class HttpConnection(H11Protocol):
     """
 
     _head_end: float | None = None  # time until which the head of a request must have arrived
+    _seen = 0.0  # time at which data came last
     _reading: asyncio.TimerHandle  # looks whether the client reads, while an answer is written
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Called with a new connection."""
         super().connection_made(transport)
         self._wait_for_head()
+        # The application limits the requests itself, but for probes.
+        self.limit_concurrency = None
+        idle = [
+            each
+            for each in self.connections
+            if isinstance(each, HttpConnection) and each is not self and each._may_go
+        ]
+        if idle and len(self.connections) > (self.config.limit_concurrency or math.inf):
+            min(idle, key=lambda each: each._seen).transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Called with the data of a client; uvicorn ends its own wait for a request."""
@@ -197,8 +217,13 @@ class HttpConnection(H11Protocol):
     def _idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
+    @property
+    def _may_go(self) -> bool:
+        return self._idle and not self.transport.is_closing()
+
     def _wait_for_head(self) -> None:
         """Lets uvicorn close the connection at `_head_end`, as it does with an unused one."""
+        self._seen = self.loop.time()
         if not self._idle:
             self._head_end = None
             return
@@ -238,9 +263,8 @@ class _HttpServer(uvicorn.Server):
                 server_header=False,
                 ws="none",
                 backlog=2048,
-                timeout_keep_alive=75,
-                # uvicorn refuses from this number on
-                limit_concurrency=settings.max_connections + 1,
+                timeout_keep_alive=IDLE_SECONDS,
+                limit_concurrency=settings.max_connections,
             )
         )
         unused = HttpConnection(self.config, self.server_state, {})
@@ -295,6 +319,21 @@ class _HttpServer(uvicorn.Server):
         begin = time.monotonic()
         await self._grpc_server.stop(seconds)
         return not seconds or time.monotonic() - begin < seconds
+
+
+def _with_descriptors(connections: int) -> int:
+    """The number of connections that descriptors are left for, when the soft limit is raised."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # on Windows
+        return connections
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY in (soft, hard):
+        return connections
+    wanted = min(hard, max(soft, 2 * connections + DESCRIPTORS))  # as many of gRPC
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return max(1, min(connections, wanted - DESCRIPTORS))
 
 
 def _listen(settings: ServerSettings) -> socket.socket:

@@ -82,14 +82,17 @@ class ServerSettings(Checked):
     )
     max_bodies: Annotated[Size, BYTES] = Field(
         128 << 20,
-        description="Size of the unpacked bodies of all requests (429). It has Retry-After.",
+        description="Size of the unpacked bodies and the answers of all requests (429). It has"
+        " Retry-After.",
     )
     max_document_bytes: Annotated[Size, BYTES] = Field(
         1_000_000, description="Size of a document in UTF-8 (413)."
     )
-    max_documents: Annotated[Size, LIMITS] = Field(1024, description="Rows of a request (413).")
+    max_documents: Annotated[Size, LIMITS] = Field(
+        1024, description="Rows of a request, and the documents in them (413)."
+    )
     max_connections: Annotated[Size, LIMITS] = Field(
-        2000, description="Connections of clients (503)."
+        2000, description="Connections and requests of clients (503), as descriptors allow."
     )
     max_queue: Annotated[Size, LIMITS] = Field(
         1000, description="Requests that wait (429). It has Retry-After."
@@ -141,8 +144,8 @@ class ServerSettings(Checked):
     )
     allowed_host: Annotated[str | None, Option(metavar="NAME", group=OTHERS.group)] = Field(
         None,
-        description="Name of this server besides localhost, such as a proxy's; * for any. A server"
-        " on a loopback address refuses requests with other names.",
+        description="Name of this server besides localhost, such as a proxy's; * for any. Pages of"
+        " other names are refused, and on a loopback address requests for them too.",
     )
     cors: Annotated[str | None, Option(metavar="ORIGIN", group=OTHERS.group)] = Field(
         None, description="Origin whose pages may send requests, or * for all."

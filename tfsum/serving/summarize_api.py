@@ -80,26 +80,26 @@ class SummarizeApi:
 
     async def summarize(self, request: Request) -> Response:
         """The summary of a text, and its keywords if a number of them is asked for."""
-        async with received(request, self._predictor) as content:
-            fields = await offload(len(content), read_object, content)
-            model = str(fields.get("model", DEFAULT_MODEL))
-            request.path_params["name"] = model  # for the metrics and the log
-            with self._predictor.versions.use(model) as servable:
-                require(
-                    servable.takes_texts,
-                    f"{model}: takes no text; ask it at /v1/models/{model}:predict",
-                )
-                try:
-                    body = SummarizeBody(**fields)
-                    if "extract" in servable.signatures:
-                        answer = await self._extract(request, servable, body)
-                    else:
-                        answer = await self._write(request, servable, body)
-                except RequestError:
-                    raise
-                except Error as error:
-                    raise invalid(str(error)) from None
-                return JsonResponse({"model": model, "version": servable.version, **answer})
+        content = await received(request, self._predictor)
+        fields = await offload(len(content), read_object, content)
+        model = str(fields.get("model", DEFAULT_MODEL))
+        request.path_params["name"] = model  # for the metrics and the log
+        with self._predictor.versions.use(model) as servable:
+            require(
+                servable.takes_texts,
+                f"{model}: takes no text; ask it at /v1/models/{model}:predict",
+            )
+            try:
+                body = SummarizeBody(**fields)
+                if "extract" in servable.signatures:
+                    answer = await self._extract(request, servable, body)
+                else:
+                    answer = await self._write(request, servable, body)
+            except RequestError:
+                raise
+            except Error as error:
+                raise invalid(str(error)) from None
+            return JsonResponse({"model": model, "version": servable.version, **answer})
 
     async def _extract(
         self, request: Request, servable: Servable, body: SummarizeBody
@@ -151,6 +151,9 @@ class SummarizeApi:
         inputs = {name: filled(len(texts), value) for name, value in options.items()}
         inputs["text"] = np.array(texts, object)
         outputs = await unless_gone(
-            request, self._predictor.predict(servable, servable.signatures[signature], inputs)
+            request,
+            self._predictor.predict(
+                servable, servable.signatures[signature], inputs, request.scope["take"]
+            ),
         )
         return [{name: array[i] for name, array in outputs.items()} for i in range(len(texts))]
