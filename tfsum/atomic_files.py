@@ -111,6 +111,21 @@ def new_path(path: pathlib.Path) -> Iterator[pathlib.Path]:
         raise
 
 
+def follow_no_link(path: str, flags: int) -> int:
+    """An opener of `open`: a symbolic link in the place of a file is an OSError.
+
+    Args:
+        path: File to open.
+        flags: Flags of `os.open`.
+
+    Example:
+        >>> open("no_such_folder/a.txt", "a", opener=follow_no_link)
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'no_such_folder/a.txt'
+    """
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
 def to_disk(path: str | pathlib.Path) -> None:
     """Waits until a file, or the names in a folder, are on the disk.
 

@@ -24,6 +24,13 @@ def add(file, rows=ROWS):
         file.add(Document(f"a.jsonl:{number}", row["text"], [], row=row))
 
 
+def test_a_link_to_nothing_is_not_followed(tmp_path):
+    (tmp_path / "out.jsonl.partial").symlink_to(tmp_path / "target")
+    with pytest.raises(Error, match="cannot be written"):
+        RowFile(str(tmp_path / "out.jsonl"), {})
+    assert not (tmp_path / "target").exists()
+
+
 def test_answers_of_a_killed_call_are_kept_but_a_cut_one(tmp_path):
     path = tmp_path / "out.jsonl"
     file = RowFile(str(path), {"words": 5})

@@ -236,6 +236,16 @@ def test_a_file_that_tfsum_did_not_write_is_kept(asked, tmp_path, capsys):
     assert (tmp_path / ".tfsum-answers").read_text().splitlines()[1:] == ["notes.txt"]
 
 
+@pytest.mark.parametrize("name", ["notes.txt", ".tfsum-answers"])
+def test_a_link_to_nothing_is_not_followed(asked, tmp_path, capsys, name):
+    notes, folder, target = tmp_path / "notes", tmp_path / "answers", tmp_path / "target"
+    notes.write_text("One came. Two went.")
+    folder.mkdir()
+    (folder / name).symlink_to(target)
+    assert main(["summarize", str(notes), "--output", str(folder)]) == 1
+    assert name in capsys.readouterr().err and not target.exists()
+
+
 def test_rows_are_read_by_their_field(asked, tmp_path, capsys):
     (tmp_path / "news.jsonl").write_text('{"text": "One came."}\n{"text": "Two went."}\n')
     assert main(["summarize", str(tmp_path / "news.jsonl")]) == 1

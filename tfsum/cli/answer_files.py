@@ -11,7 +11,7 @@ import pathlib
 import urllib.parse
 from typing import Any
 
-from tfsum.atomic_files import write_atomically
+from tfsum.atomic_files import follow_no_link, write_atomically
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import Source
 
@@ -87,7 +87,7 @@ class AnswerFiles:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 is_new = not self._list.is_file()
-                with self._list.open("a", encoding="utf-8") as file:
+                with open(self._list, "a", encoding="utf-8", opener=follow_no_link) as file:
                     file.write(f"{self._options}\n" * is_new + f"{name}\n")
             except OSError as error:
                 raise Error(
@@ -112,7 +112,7 @@ class AnswerFiles:
             name = f"{self._names[source]}.{_row_name(document.removeprefix(f'{source}:'))}"
 
         path = self._folder / f"{name}{self._suffix}"
-        if path.exists() and path.relative_to(self._folder).as_posix() not in self._own:
+        if os.path.lexists(path) and path.relative_to(self._folder).as_posix() not in self._own:
             raise DataError(
                 f"{path}: is no answer that tfsum wrote, and the answer to {document} would take"
                 " its place; choose another --output"

@@ -12,7 +12,7 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfsum.atomic_files import atomic_path, write_atomically
+from tfsum.atomic_files import atomic_path, follow_no_link, write_atomically
 from tfsum.cli.options import json_line
 from tfsum.data.rows import Row
 from tfsum.errors import Error, install_extra
@@ -53,7 +53,7 @@ class RowFile:
         self._answers: dict[str, dict[str, Any]] = {}
         self._errors: dict[str, str] = {}
         try:
-            self._file = self._partial.open("a+b")
+            self._file = open(self._partial, "a+b", opener=follow_no_link)  # noqa: SIM115 (closed by `finish`)
             self._resume({"options": options})
         except OSError as error:
             raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
