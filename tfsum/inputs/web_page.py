@@ -6,7 +6,7 @@ import trafilatura
 from lxml.html import HtmlElement
 
 from tfsum.inputs.content import Content
-from tfsum.inputs.html_lines import CLOSING, is_hidden
+from tfsum.inputs.html_lines import CLOSING, html_lines, is_hidden
 
 # A table of words and numbers, not one that lays out a page.
 _TABLE = "//table[not(.//p or .//br or .//div or .//table)]"
@@ -14,6 +14,7 @@ _BANNER = re.compile(
     r"cookie|consent|gdpr|onetrust|didomi|usercentrics|cmp-|privacy-(?:banner|notice|popup)", re.I
 )
 _ENDED = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*\s*$""")
+TAGS = 60_000  # beyond which the article is not looked for, at half a millisecond each
 MOST = 0.5  # of the page's words: what has more is no banner, and an aside that has, no aside
 LONG = 40  # characters of a line that goes on in the next
 
@@ -32,6 +33,9 @@ def page_content(data: bytes) -> Content:
     page = trafilatura.load_html(CLOSING.sub(b"", data))
     if page is None:
         return Content("")
+    if data.count(b"<") > TAGS:
+        note = f"it has more than {TAGS} tags, so that all of its text is read, menus too"
+        return Content(html_lines(page), [note])
     words = len(page.text_content().split())
     for element in list(page.iter()):
         if not isinstance(element.tag, str) or element.getparent() is None:
