@@ -9,6 +9,7 @@ from mcp import Client, StdioServerParameters
 
 from tfsum.cli.main import main
 from tfsum.cli.mcp import LARGEST, mcp_server
+from tfsum.errors import DataError
 from tfsum.inference.saved_model import shipped_folder
 
 TEXT = (
@@ -59,6 +60,15 @@ def test_the_answers_are_those_of_python(call, shipped):
 
 def test_files_below_the_folder(call):
     assert call("summarize", file="news.txt", words=20) == call("summarize", text=TEXT, words=20)
+
+
+def test_files_are_read_apart(call, monkeypatch):
+    async def text_apart(data, name, seconds, limit):
+        assert (data.decode(), name, seconds) == (TEXT, "news.txt", 60)
+        raise DataError("news.txt: was not read in 60 s")
+
+    monkeypatch.setattr("tfsum.cli.mcp.text_apart", text_apart)
+    assert call("summarize", file="news.txt") == "news.txt: was not read in 60 s"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ def test_a_text_in_its_encoding():
         (b'{"text": "It rained."}\n', "a: holds rows"),
         (b"%PDF-1.7\nnothing", "a: cannot be read as a PDF file"),
         (b"<html><body></body></html>", "a: no text was found in HTML"),
-        (gzip.compress(b"It rained. " * 200_000), "a: has more than 1048576 bytes of text"),
+        (b"It rained. " * 200_000, "a: has more than 1048576 bytes of text"),
+        (gzip.compress(b"It rained. " * 200_000), "a: is larger than 1 MB when decompressed"),
     ],
 )
 def test_what_is_wrong_is_one_error(data, message):
@@ -99,7 +100,8 @@ def test_the_process_has_limits_and_ends_with_its_parent(monkeypatch):
     monkeypatch.setattr(resource, "setrlimit", asked.__setitem__)
     monkeypatch.setattr(apart.ctypes, "CDLL", lambda _: System)
     monkeypatch.setattr(apart.os, "nice", lambda _: None)
-    monkeypatch.setattr(apart, "read_content", lambda *_: [])
+    monkeypatch.setattr(apart.sources, "read_content", lambda *_: [])
+    monkeypatch.setattr(apart.sources, "UNPACKED", 1 << 20)
     monkeypatch.setattr(apart.sys, "argv", ["apart", "a.txt", "7", "1000"])
     monkeypatch.setattr(apart.sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     apart.main()

@@ -401,3 +401,14 @@ def test_an_address_is_fetched(tmp_path, monkeypatch):
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_the_article_of_a_page_with_very_many_tags_is_not_looked_for(monkeypatch):
+    web_page = pytest.importorskip("tfsum.inputs.web_page")
+    monkeypatch.setattr(web_page, "TAGS", 100)
+    monkeypatch.setattr(web_page.trafilatura, "extract", None)
+    content = web_page.page_content(b"<html><body>" + b"<p><b>It rained." * 60)
+    assert content.text.count("It rained.") == 60
+    assert content.notes == [
+        "it has more than 100 tags, so that all of its text is read, menus too"
+    ]

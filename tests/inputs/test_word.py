@@ -5,6 +5,8 @@ import zipfile
 
 import pytest
 
+from tfsum.errors import DataError
+from tfsum.inputs.formats import contents_of
 from tfsum.inputs.word import word_content
 
 SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -26,6 +28,17 @@ def document(body, **parts):
             root = f'<w:{name} xmlns:w="{SPACE}" xmlns:mc="{MORE}">{xml}</w:{name}>'
             archive.writestr(f"word/{name}.xml", root)
     return data.getvalue()
+
+
+def test_what_unpacks_to_very_much_is_not_parsed(monkeypatch):
+    monkeypatch.setattr("tfsum.inputs.word.ElementTree", None)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"<p>" * (23 << 20))
+    with pytest.raises(
+        DataError, match="a.docx: is a Word document of 69 MB of text .* may have 64"
+    ):
+        contents_of("docx", data.getvalue(), "a.docx")
 
 
 CASES = {

@@ -14,8 +14,8 @@ from pydantic import Field
 import tfsum
 from tfsum.cli.options import COMPUTE, Arguments, Options
 from tfsum.cli.summarize import Extractive
-from tfsum.errors import DataError, Error, needs_extra
-from tfsum.inputs.sources import Source, read_source
+from tfsum.errors import Error, needs_extra
+from tfsum.inputs.apart import text_apart
 from tfsum.request import MOST_KEYWORDS, Count, SummaryRequest
 from tfsum.settings import Checked
 
@@ -44,6 +44,7 @@ OPTIONS: Options = {
     }
 }
 
+SECONDS = 60.0  # in which a file must be read
 LARGEST = 8 << 20  # characters of a text, and bytes of a file
 INSTRUCTIONS = (
     "Makes long texts shorter and finds their keywords. Every answer is made of sentences and words"
@@ -69,9 +70,9 @@ class Call(Checked):
 class SummarizeTool(SummaryRequest, Call):
     """Chooses the sentences that say most of a text; by default two to four of them."""
 
-    def answer(self, model: Extractive, root: pathlib.Path | None) -> Record:
+    def answer(self, model: Extractive, texts: list[str]) -> Record:
         """The summary."""
-        (answer,) = model.answer(_texts(self, root, self.together), self)
+        (answer,) = model.answer(texts, self)
         return answer.record()
 
 
@@ -81,9 +82,9 @@ class CompressTool(Call):
     words: Count = Field(description=FIELDS["words"].description)
     query: str | None = Field(None, description=FIELDS["query"].description)
 
-    def answer(self, model: Extractive, root: pathlib.Path | None) -> Record:
+    def answer(self, model: Extractive, texts: list[str]) -> Record:
         """The summary."""
-        return SummarizeTool(**dict(self), block_trigrams=True).answer(model, root)
+        return SummarizeTool(**dict(self), block_trigrams=True).answer(model, texts)
 
 
 class KeywordsTool(Call):
@@ -91,9 +92,9 @@ class KeywordsTool(Call):
 
     number: int = Field(8, ge=1, le=MOST_KEYWORDS, description=FIELDS["keywords"].description)
 
-    def answer(self, model: Extractive, root: pathlib.Path | None) -> Record:
+    def answer(self, model: Extractive, texts: list[str]) -> Record:
         """The keywords."""
-        (found,) = model.keywords(_texts(self, root), self.number)
+        (found,) = model.keywords(texts, self.number)
         return {"keywords": [vars(word) for word in found]}
 
 
@@ -150,7 +151,8 @@ def mcp_server(model: Extractive, root: pathlib.Path | None) -> "Server":
             if params.name not in TOOLS:
                 raise Error(f"{params.name}: no such tool; there are {', '.join(TOOLS)}")
             call = TOOLS[params.name](**(params.arguments or {}))
-            answer = await asyncio.to_thread(call.answer, model, root)
+            texts = await _texts(call, root)
+            answer = await asyncio.to_thread(call.answer, model, texts)
         except Error as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
         text = json.dumps(answer, ensure_ascii=False)
@@ -165,13 +167,13 @@ def mcp_server(model: Extractive, root: pathlib.Path | None) -> "Server":
     )
 
 
-def _texts(call: Call, root: pathlib.Path | None, together: bool = False) -> list[str]:
+async def _texts(call: Call, root: pathlib.Path | None) -> list[str]:
     """The text of a call, or of a file below the folder; several where they go together."""
     if (call.text is None) == (call.file is None):
         raise Error("expected either `text` or `file`")
     if call.file is not None:
-        texts = [_read(call.file, root)]
-    elif together == isinstance(call.text, str):
+        texts = [await _read(call.file, root)]
+    elif getattr(call, "together", False) == isinstance(call.text, str):
         raise Error("text: expected one text, or a list of texts and together=true")
     else:
         texts = [call.text] if isinstance(call.text, str) else call.text or []
@@ -184,7 +186,7 @@ def _texts(call: Call, root: pathlib.Path | None, together: bool = False) -> lis
     return texts
 
 
-def _read(file: str, root: pathlib.Path | None) -> str:
+async def _read(file: str, root: pathlib.Path | None) -> str:
     """The text of a file, which must be below the folder after all links."""
     if root is None:
         raise Error("file: this server reads no files; send `text`, or start it with --root FOLDER")
@@ -201,7 +203,7 @@ def _read(file: str, root: pathlib.Path | None) -> str:
     if path.stat().st_size > LARGEST:
         raise Error(f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one")
     try:
-        (document,) = read_source(Source(str(path)))
-    except DataError as error:
-        raise Error(str(error).replace(str(path), file)) from None
-    return document.text
+        content = await asyncio.to_thread(path.read_bytes)
+        return await text_apart(content, file, SECONDS, 4 * LARGEST)
+    except OSError as error:
+        raise Error(f"file: {file!r} cannot be read ({error.strerror})") from None

@@ -11,7 +11,7 @@ import signal
 import sys
 
 from tfsum.errors import DataError
-from tfsum.inputs.sources import read_content
+from tfsum.inputs import sources
 
 MEMORY = 1 << 30  # bytes of addresses of the process, where the system can limit them
 NICE = 10  # the process computes when others have nothing to do
@@ -73,8 +73,9 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    sources.UNPACKED = limit  # nothing else runs in this process
     try:
-        documents = read_content(sys.stdin.buffer.read(), name)
+        documents = sources.read_content(sys.stdin.buffer.read(), name)
         answer = {"text": "\n\n".join(document.text for document in documents)}
     except DataError as error:
         answer = {"error": str(error)}

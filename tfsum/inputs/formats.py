@@ -1,11 +1,16 @@
 """The texts of documents in formats of which each has a reader; the extra `documents` has most."""
 
 import dataclasses
+import io
 import pkgutil
+import zipfile
 
 from tfsum.errors import DataError, install_extra
 from tfsum.inputs.content import Content
 from tfsum.inputs.kinds import FORMATS, decode
+
+ZIP = b"PK\x03\x04"
+UNPACKED = 64 << 20  # bytes of the texts in an archive; parsed XML takes some fifteen times as many
 
 
 def contents_of(kind: str, data: bytes, name: str, encoding: str | None = None) -> list[Content]:
@@ -26,6 +31,11 @@ def contents_of(kind: str, data: bytes, name: str, encoding: str | None = None) 
         ['It rained.']
     """
     what, reader = FORMATS[kind]
+    if data.startswith(ZIP) and (size := _unpacked_size(data)) > UNPACKED:
+        raise DataError(
+            f"{name}: is {what} of {size >> 20} MB of text with its marks when unpacked, and may"
+            f" have {UNPACKED >> 20}; divide it"
+        )
     try:
         read = pkgutil.resolve_name(reader)
         if kind in ("markdown", "latex", "notebook"):
@@ -60,3 +70,13 @@ def contents_of(kind: str, data: bytes, name: str, encoding: str | None = None) 
         why = "; its pages may be images, which need a program for text recognition"
         raise DataError(f"{name}: no text was found in {what}{why if kind == 'pdf' else ''}")
     return contents
+
+
+def _unpacked_size(data: bytes) -> int:
+    """The bytes of the members of an archive that are packed as tightly as text is."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+    except zipfile.BadZipFile:  # its reader says what is wrong
+        return 0
+    return sum(one.file_size for one in members if one.file_size > 2 * one.compress_size)

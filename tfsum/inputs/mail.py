@@ -94,7 +94,8 @@ def mail_content(data: bytes) -> Content:
         >>> content.text, content.left_out
         ('It did.', '> Did it rain?')
     """
-    message = email.message_from_bytes(data, _class=EmailMessage, policy=_Policy())
+    parsed = email.message_from_bytes(data, _class=EmailMessage, policy=_Policy())
+    message = cast(EmailMessage, parsed)
     content = _content(message, str(message.get("Subject", "")))
     if content.left_out:
         words = len(content.left_out.split())
