@@ -54,6 +54,13 @@ def test_the_status_is_that_of_the_first_that_failed(launch, program, status):
     assert launch(program) in ((status,) if status is not None else (1, 137))
 
 
+def test_nothing_of_the_working_folder_is_run(launch, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("open('run', 'w')\n")
+    launch("import json")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_dead_worker_ends_all_with_its_error_and_status(launch, monkeypatch, capfd):
     """The other does not notice, and is killed when it has had its time: [train] worker_timeout and
     the grace."""

@@ -116,6 +116,7 @@ class Unsteady(http.server.BaseHTTPRequestHandler):
     loading: ClassVar[list[int]] = []
     signature, retry_after, free = "serving_default", None, None
     asked = described = connections = 0
+    error = "busy"
 
     def setup(self):
         type(self).connections += 1
@@ -152,7 +153,7 @@ class Unsteady(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return
         outputs = self.outputs if len(self.outputs) > 1 else next(iter(self.outputs.values()))
-        self.answer(status, {"outputs": outputs} if status == 200 else {"error": "busy"})
+        self.answer(status, {"outputs": outputs} if status == 200 else {"error": self.error})
 
     def answer(self, status, value):
         body = json.dumps(value).encode()
@@ -185,6 +186,13 @@ def unsteady():
     for listening in servers:
         listening.shutdown()
         listening.server_close()
+
+
+def test_the_error_of_a_server_is_cut(unsteady):
+    _, url = unsteady([400], error="x" * 1_000_000)
+    with Client(url, "m") as client, pytest.raises(RequestError) as caught:
+        client.predict({"text": ["a"]})
+    assert len(str(caught.value)) < 2100
 
 
 @pytest.mark.parametrize(

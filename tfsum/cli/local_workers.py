@@ -82,7 +82,7 @@ def _start(index: int, addresses: Sequence[str], words: Sequence[str]) -> subpro
         "TF_CONFIG": json.dumps(config),
     }
     return subprocess.Popen(
-        [sys.executable, "-c", START, *words],
+        [sys.executable, "-P", "-c", START, *words],  # -P: nothing of this folder is run
         env=environment,
         text=True,
         # which is closed when this process ends, however it does
