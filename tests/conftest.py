@@ -13,8 +13,13 @@ import hypothesis
 import pytest
 
 # A few examples of each property, the same ones each time; `.ci/full` tries many others.
-hypothesis.settings.register_profile("few", max_examples=15, deadline=None, derandomize=True)
-hypothesis.settings.register_profile("many", max_examples=100, deadline=None)
+# No time decides: the machine may have much else to do.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+patient = hypothesis.settings.get_profile("patient")
+hypothesis.settings.register_profile("few", patient, max_examples=15, derandomize=True)
+hypothesis.settings.register_profile("many", patient, max_examples=100)
 hypothesis.settings.load_profile("few")
 
 # Tracing makes millions of objects that live on; the collector would walk all of them again and

@@ -12,7 +12,7 @@ import urllib.request
 
 import numpy as np
 import pytest
-from patient_client import Client
+from patient_client import TIMEOUT, Client
 
 pytest.importorskip("tensorflow")
 
@@ -106,7 +106,7 @@ def post(server, path, body):
         f"http://127.0.0.1:{server.port}{path}", json.dumps(body).encode(), method="POST"
     )
     try:
-        with urllib.request.urlopen(request, timeout=120) as answer:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         with error:

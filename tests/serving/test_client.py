@@ -374,7 +374,7 @@ def test_the_command_line_loads_no_tensorflow_for_a_server(shipped_server):
         input="It rained. The bridge was closed.",
         text=True,
         capture_output=True,
-        timeout=120,
+        timeout=TIMEOUT,
     )
     assert (done.returncode, done.stdout) == (
         0,

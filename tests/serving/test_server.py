@@ -230,7 +230,7 @@ def test_texts_are_not_logged(start, models):
 
 @pytest.mark.slow
 def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
-    process, url = start(models, "--timeout", 10)
+    process, url = start(models, "--timeout", 30)
     port = int(url.rpartition(":")[2])
     head = b"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 25\r\n\r\n"
     sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
