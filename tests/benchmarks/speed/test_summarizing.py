@@ -11,7 +11,7 @@ from benchmarks import results
 from benchmarks.speed import summarizing
 
 
-@pytest.mark.usefixtures("opened_once")
+@pytest.mark.slow  # no part of the package
 def test_tables_of_two_exports(transformer, tmp_path, monkeypatch, capsys):
     """The start of processes, which takes the time, and the other programs are left out."""
     calls = {"import tensorflow": lambda: 1.0}

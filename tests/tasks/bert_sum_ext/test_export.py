@@ -346,6 +346,7 @@ def test_chosen_by_expected_rouge(transformer, text_module, report):
         )
 
 
+@pytest.mark.slow  # a graph of its own; .ci/run runs it
 def test_chosen_by_the_words_that_a_word_head_expects(transformer, report, tmp_path):
     """By the rates of the plain model at every piece, over several windows and in a batch."""
     arguments = json.loads((transformer.source / "config.json").read_text())["bert_sum_ext"]
