@@ -104,13 +104,35 @@ def frequent_words(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> dict:
         >>> frequent_words(np.array([2, 2, 3, 4]), vocabulary, unk_id=1)
         {'words': ['the'], 'share': 0.6666666666666666}
     """
-    role, known = _tables(vocabulary, unk_id)
-    begins = role[ids] == BEGINS
-    alone = np.append(role[ids][1:] != CONTINUES, True)
-    counts = np.bincount(ids[begins & known[ids] & alone], minlength=len(vocabulary))
+    begins, whole = _words(ids, *_tables(vocabulary, unk_id))
+    counts = np.bincount(ids[whole], minlength=len(vocabulary))
     order = [int(i) for i in np.argsort(-counts, kind="stable")[:FREQUENT] if counts[i]]
     share = float(counts[order].sum() / max(1, begins.sum()))
     return {"words": [vocabulary[i] for i in order], "share": share}
+
+
+def known_share(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> float:
+    """The share of a corpus's words that are one piece of the vocabulary, 1 where it has none.
+
+    Args:
+        ids: Word pieces of the corpus, one after another, (P,).
+        vocabulary: Word pieces.
+        unk_id: Id of the piece for unknown words.
+
+    Example:
+        >>> vocabulary = ["[PAD]", "[UNK]", "the", "rain", "##y"]
+        >>> known_share(np.array([2, 1, 3, 4, 2]), vocabulary, unk_id=1)
+        0.5
+    """
+    begins, whole = _words(ids, *_tables(vocabulary, unk_id))
+    return float(whole.sum() / begins.sum()) if begins.any() else 1.0
+
+
+def _words(ids: np.ndarray, role: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether pieces begin a word, and whether they alone are a known one, bool (P,)."""
+    begins = role[ids] == BEGINS
+    alone = np.append(role[ids][1:] != CONTINUES, True)
+    return begins, begins & known[ids] & alone
 
 
 def _tables(vocabulary: list[str], unk_id: int) -> tuple[np.ndarray, np.ndarray]:

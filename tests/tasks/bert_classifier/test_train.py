@@ -15,6 +15,7 @@ from tfsum.tasks.bert_classifier.train import (
     ClassificationData,
     ClassificationValidation,
     build_model,
+    prepare_data,
 )
 from tfsum.tasks.recipes import load_recipe, train
 from tfsum.text.word_piece import WordPiece
@@ -114,6 +115,18 @@ def test_it_learns_and_says_how_well(material, best):
     answers = ClassificationValidation(model, packed, 160).probabilities()
     np.testing.assert_allclose(answers.sum(1), 1.0, atol=1e-5)
     assert (answers.argmax(1) == packed.labels).mean() > 0.9
+
+
+def test_an_encoder_that_knows_few_words_is_told_of(material, tmp_path, capsys):
+    text = (material / "texts.tsv").read_text()
+    (tmp_path / "texts.tsv").write_text(text.replace("w1", "비"))
+    prepare_data(recipe(material))
+    assert "of the words" not in capsys.readouterr().err
+    prepare_data(recipe(material, f"data.train={tmp_path / 'texts.tsv'}"))
+    assert "of the words" not in capsys.readouterr().err  # half of them are enough
+    (tmp_path / "texts.tsv").write_text(text.replace("w", "비"))
+    prepare_data(recipe(material, f"data.train={tmp_path / 'texts.tsv'}"))
+    assert capsys.readouterr().err.count("warning: only 0% of the words of the training") == 1
 
 
 @pytest.mark.slow  # the engine is that of bert_sum_ext, which is not slow; .ci/run runs it

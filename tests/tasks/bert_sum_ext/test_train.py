@@ -102,6 +102,17 @@ def run(material, folder, **changes):
     return ExtractiveRun(recipe, data_of(material), build_model(recipe, data_of(material)))
 
 
+def test_an_encoder_that_knows_few_words_is_told_of(material, tmp_path, capsys):
+    (tmp_path / "train").mkdir()
+    unknown = make_record("0", [[1, 1, 5], [1, 6]], [1.0, 0.0], [b"a b c", b"d e"], "a", [1])
+    write_shard(tmp_path / "train" / "part-00000.tfrecord", [unknown])
+    recipe, data = make_recipe(material, {}, folder=str(tmp_path / "run")), data_of(material)
+    for records, told in ((data.records["train"], 0), (tmp_path / "train", 1)):
+        data.records["train"] = records
+        ExtractiveRun(recipe, data, build_model(recipe, data))
+        assert capsys.readouterr().err.count("only 40% of the words") == told
+
+
 @pytest.mark.slow  # three whole runs
 @pytest.mark.parametrize(
     "stops",

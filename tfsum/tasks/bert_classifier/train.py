@@ -17,8 +17,10 @@ from tfsum.tasks.bert_classifier.batches import (
     pack_texts,
     read_labelled,
 )
+from tfsum.tasks.bert_classifier.classified import KNOWN_AT_ALL
 from tfsum.tasks.bert_classifier.report import ClassificationReport, evaluate_labels
 from tfsum.tasks.bert_classifier.settings import RecipeSettings, TrainSettings
+from tfsum.tasks.unknown_words import warn_of_unknown_words
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.encoder import check_segments, freeze
 from tfsum.training.log import format_counts, log
@@ -80,6 +82,7 @@ def prepare_data(recipe: RecipeSettings) -> ClassificationData:
             f"warning: no training text has label {', '.join(map(repr, absent))}; the model will"
             " hardly predict it"
         )
+    warn_of_unknown_words(packed["train"].token_ids, word_piece, KNOWN_AT_ALL)
     settings = {**case, "max_length": text.max_length, "pair": pair}
     return ClassificationData(label_names, settings, word_piece.vocabulary, packed)
 

@@ -22,6 +22,7 @@ from tfsum.models import Bert, BertSumAbs, BertSumExt
 # `tfsum.papers` also adds its head to those of BertSumExt.
 from tfsum.papers.batches import original_summary_batches
 from tfsum.tasks.bert_sum_abs.settings import RecipeSettings, TrainSettings
+from tfsum.tasks.unknown_words import warn_of_unknown_words
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.name_pieces import name_pieces, pack_flags
 from tfsum.text.word_piece import Vocabulary, WordPiece
@@ -232,6 +233,8 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
         self._records, line_break = data.records, data.text["line_break"]
         case = {name: data.text[name] for name in ("lowercase", "strip_accents")}
         self._word_piece = WordPiece.from_file(data.folder / "vocab.txt", **case)
+        for first in read_records(data.records["train"], ["pieces"]).take(1):
+            warn_of_unknown_words(first["pieces"].flat_values.numpy(), self._word_piece)
         self.vocabularies = [self._word_piece.vocabulary]
         self._line_break = self._word_piece.vocabulary.index(line_break)
         budget = settings.tokens_per_batch

@@ -21,6 +21,7 @@ from tfsum.models import Bert, BertSumExt
 from tfsum.papers.batches import OriginalBatcher
 from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, RecipeSettings, TrainSettings
 from tfsum.tasks.bert_sum_ext.teacher import sentence_embeddings
+from tfsum.tasks.unknown_words import warn_of_unknown_words
 from tfsum.text.expected_rouge import is_word
 from tfsum.text.known_words import frequent_words
 from tfsum.text.selection import select_sentences
@@ -271,6 +272,7 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
 
         words = self._word_piece.vocabulary
         ((pieces, _),) = load_columns(self._records, "pieces")
+        warn_of_unknown_words(pieces, self._word_piece)
         self.vocabularies = [words]
         self.model_settings = {
             "text": data.text,
