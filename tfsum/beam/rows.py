@@ -318,9 +318,10 @@ def failed(key: Any, error: str, document: Any) -> FailedDocument:
     """
     if isinstance(document, str | bytes | bytearray):
         document = document[:EXCERPT]
-    excerpt = document if isinstance(document, str) else repr(document)[:EXCERPT]
+    if not isinstance(document, str):
+        document = repr(document)[:EXCERPT]
 
-    texts = ("" if key is None else str(key), error, excerpt)
+    texts = ("" if key is None else str(key), error, document)
     # escape what UTF-8 cannot encode
     return FailedDocument(
         *(text.encode("utf-8", "backslashreplace").decode("utf-8") for text in texts)

@@ -245,7 +245,7 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         together = bool(self._options.get("together"))
         errors = [refusal(element, self._max_characters, together) for element in batch]
         texts = [split(element)[1] for element, error in zip(batch, errors) if error is None]
-        rows = iter(model.answers(texts) if texts else [])
+        rows = iter(model.answers(texts))
         answers = [error or next(rows) for error in errors]
         if batch:  # Beam gives an empty one before a document that is larger than a batch
             _count(answers, sum(map(characters_of, texts)), time.monotonic() - begin)

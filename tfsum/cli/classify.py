@@ -1,5 +1,6 @@
 """Label texts, one per line, from files or standard input, with a classifier."""
 
+import io
 import itertools
 import pathlib
 import sys
@@ -85,8 +86,8 @@ def read_lines(name: str) -> Iterator[str]:
     document = read_plain(name)
     for note in document.notes:
         print(printable(f"tfsum: {name}: {note}"), file=sys.stderr)
-    lines = document.text.removesuffix("\n").split("\n") if document.text else []
-    return (line.removesuffix("\r") for line in lines)
+    lines = io.StringIO(document.text)
+    return (line.removesuffix("\n").removesuffix("\r") for line in lines)
 
 
 def columns(name: str, first: int, lines: list[str]) -> list[list[str]]:

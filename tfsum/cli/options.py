@@ -191,7 +191,7 @@ def add_settings(
 def read_settings(
     model: type[Model],
     arguments: Arguments,
-    only: Collection[str] | None = None,
+    only: Collection[str] = (),
     **others: object,
 ) -> Model:
     """Makes the settings of a class of the options that were given.
@@ -206,7 +206,7 @@ def read_settings(
     Returns:
         The settings, with the class's defaults for what was not given.
     """
-    fields = model.model_fields if only is None else only
+    fields = only or model.model_fields
     given = {name: value for name, value in vars(arguments).items() if name in fields}
     try:
         return model(**given, **others)

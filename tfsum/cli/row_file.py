@@ -174,12 +174,12 @@ def _text_of(suffix: str, rows: list[Row]) -> str:
         return "[\n" + ",\n".join(map(_line, rows)) + "\n]\n"
     columns = list(dict.fromkeys(name for row in rows for name in row))
     table = io.StringIO(newline="")
-    delimiter = "\t" if suffix == ".tsv" else ","
-    writer = csv.DictWriter(table, columns, delimiter=delimiter, lineterminator="\n")
+    delimiters = {".csv": ",", ".tsv": "\t"}
+    writer = csv.DictWriter(table, columns, delimiter=delimiters[suffix], lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        is_nested = {name: isinstance(value, (list, dict)) for name, value in row.items()}
-        writer.writerow({name: _line(row[name]) if is_nested[name] else row[name] for name in row})
+        nested = {name: value for name, value in row.items() if isinstance(value, (list, dict))}
+        writer.writerow(row | {name: _line(value) for name, value in nested.items()})
     return table.getvalue()
 
 

@@ -61,7 +61,7 @@ def run(arguments: Arguments) -> int:
     flush()
     sys.stderr.flush()
     # Threads may still compute what nobody waits for; Python would wait for them.
-    os._exit(0 if answered else 1)
+    os._exit(int(not answered))
 
 
 def read_token(file: str | None) -> str | None:

@@ -136,14 +136,14 @@ def read_core_nlp(place: str, text: str) -> dict[str, Any]:
 
 def _parts(lines: Iterable[str]) -> dict[str, Any]:
     """Article and highlights; all lines up to the next marker are one highlight."""
-    article: list[str] = []
-    highlights: list[list[str]] = []
+    parts: list[list[str]] = [[]]
     for line in lines:
         if line.split(" ", 1)[0] == HIGHLIGHT:
-            highlights.append([])
+            parts.append([])
         else:
-            (highlights[-1] if highlights else article).append(line)
+            parts[-1].append(line)
 
+    article, *highlights = parts
     return {"text": article, "summary": [" ".join(lines) for lines in highlights if lines]}
 
 

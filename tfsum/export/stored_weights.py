@@ -18,7 +18,8 @@ from tfsum.export.packed_rows import PackedRows
 from tfsum.formats.int8_rows import quantize_rows
 from tfsum.formats.weight_names import variables_by_path
 
-STORAGES = ("float32", "float16", "small")  # small: float16, and embeddings as int8 rows
+# small has embeddings as int8 rows
+STORAGES = {"float32": np.float32, "float16": np.float16, "small": np.float16}
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
 POOLER = "bert/pooler/"  # used by classifiers, not by sentence heads
 
@@ -55,24 +56,23 @@ class StoredWeights(tf.Module):
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
-        dtype = np.float32 if storage == "float32" else np.float16
         used = {
             path: variable
             for path, variable in variables_by_path(model).items()
             if pooler or not path.startswith(POOLER)
         }
-        rounded = {WORD_EMBEDDING, *tables} if storage == "small" else set()
+        rounded = {WORD_EMBEDDING, *tables}  # where the storage is small
 
         stored: dict[str, tf.Variable] = {}
         scales: dict[str, tf.Variable] = {}
         for path, variable in used.items():
             value = variable.numpy()
-            if path in rounded:
+            if storage == "small" and path in rounded:
                 value, scale = quantize_rows(_finite(path, value))
                 scales[path] = tf.Variable(scale, trainable=False, name=f"{path}_scale")
             else:
                 with np.errstate(over="ignore"):
-                    value = _finite(path, value.astype(dtype))
+                    value = _finite(path, value.astype(STORAGES[storage]))
             stored[path] = tf.Variable(value, trainable=False, name=path)
 
         used.pop(WORD_EMBEDDING, None)

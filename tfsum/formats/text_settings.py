@@ -1,6 +1,7 @@
 """The word pieces of a model folder, and its treatment of case and accents, in the files of every
 format."""
 
+import io
 import json
 import os
 import pathlib
@@ -115,8 +116,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
         ) from error
 
     # splitlines would also cut at U+2028
-    lines = text.removesuffix("\n").split("\n") if text else []
-    return [line.removesuffix("\r") for line in lines]
+    return [line.removesuffix("\n").removesuffix("\r") for line in io.StringIO(text)]
 
 
 def _tokenizer_pieces(content: dict, path: pathlib.Path) -> list[str]:

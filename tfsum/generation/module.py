@@ -34,6 +34,13 @@ TABLES = (
 )
 
 
+def _one_or_all(parts: dict[str, Any]) -> Any:
+    """A source of one part is that part; one of several is all of them by their names."""
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    return parts
+
+
 class AbstractiveSummarizer(tf.Module):
     """The exported graph of a `Transformer` or a `BertSumAbs`.
 
@@ -110,8 +117,9 @@ class AbstractiveSummarizer(tf.Module):
         specs = {
             name: tf.TensorSpec([None, None], tf.int32, name=name) for name in self.source_names
         }
-        only = next(iter(specs.values())) if len(specs) == 1 else specs
-        self._generate = tf.function(self._search, input_signature=[only], autograph=False)
+        self._generate = tf.function(
+            self._search, input_signature=[_one_or_all(specs)], autograph=False
+        )
         self.generate_ids = tf.function(
             self._generate_given, input_signature=list(specs.values()), autograph=False
         )
@@ -203,9 +211,7 @@ class AbstractiveSummarizer(tf.Module):
                 tf.pad(part, [[0, 0], [0, tf.maximum(1 - tf.shape(part)[1], 0)]]) for part in ids
             ]
 
-        return self._generate(
-            padded[0] if len(padded) == 1 else dict(zip(self.source_names, padded, strict=True))
-        )
+        return self._generate(_one_or_all(dict(zip(self.source_names, padded, strict=True))))
 
     def _search(self, source: Any) -> dict[str, tf.Tensor]:
         """Searches for the best answers to sources (B, Ts), Ts at least 1, those of like length

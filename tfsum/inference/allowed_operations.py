@@ -107,15 +107,17 @@ def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
                 f"{folder}: operations {', '.join(sorted(reaching))} reach files, the network or"
                 " Python, which no model here may do; take models from people whom you trust"
             )
-    elif ops not in ALLOWED:
+        return sorted(operations)
+
+    if ops not in ALLOWED:
         raise ExportError(f"{folder}: its ops are {ops!r}, expected 'core' or 'text'")
-    elif unknown := sorted(operations - ALLOWED[ops]):
+    if unknown := sorted(operations - ALLOWED[ops]):
         raise ExportError(
             f"{folder}: operations {', '.join(unknown)} are not among those"
             f" that every host of ops={ops!r} has; find what makes them, or allow them in"
             " tfsum/inference/allowed_operations.py"
         )
-    for node in nodes if ops else ():
+    for node in nodes:
         if node.op == "Const" and _floats(node.attr["value"].tensor) > FOLDED:
             raise ExportError(
                 f"{folder}: the constant {node.name} holds weights; store each once, as a variable"

@@ -296,7 +296,7 @@ def _close(session: int, graph: int) -> None:
 def _tensor(value: ArrayLike, number: int) -> int:
     """A new `TF_Tensor`."""
     array: np.ndarray = np.asarray(value, TYPES[number], order="C")
-    size = STRING_SIZE if number == STRING else array.itemsize
+    size = {STRING: STRING_SIZE}.get(number, array.itemsize)
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     tensor = tf.TF_AllocateTensor(number, shape, array.ndim, size * array.size)
 

@@ -94,10 +94,7 @@ class ExportedModel:
                 f"{self.path}: has no signature {signature}; an older tfsum exported it: export it"
                 " again"
             )
-        encoded = {
-            name: [text if isinstance(text, bytes) else as_bytes(text) for text in column]
-            for name, column in columns.items()
-        }
+        encoded = {name: [*map(as_bytes, column)] for name, column in columns.items()}
         sizes = [sum(map(len, row)) for row in zip(*encoded.values(), strict=True)]
 
         answers: dict[int, dict[str, np.ndarray]] = {}

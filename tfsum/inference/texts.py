@@ -14,13 +14,16 @@ KNOWN_ENOUGH = 0.6
 TYPES = {bool: np.bool_, int: np.int32, float: np.float32, bytes: np.object_}  # of inputs
 
 
-def as_bytes(text: str) -> bytes:
-    """A text in UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes "?".
+def as_bytes(text: str | bytes) -> bytes:
+    """A text in UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes "?", and bytes
+    stay as they are.
 
     Example:
         >>> as_bytes("a\\ud800")
         b'a?'
     """
+    if isinstance(text, bytes):
+        return text
     return text.encode("utf-8", errors="replace")
 
 

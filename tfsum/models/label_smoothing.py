@@ -36,9 +36,7 @@ def label_smoothing_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Te
     """
     logits, labels = ops.cast(logits, "float32"), ops.cast(labels, "int32")
     share = smoothing / max(1, logits.shape[-1] - 2)
-    entropy = -(1.0 - smoothing) * math.log1p(-smoothing) - (
-        smoothing * math.log(share) if smoothing else 0.0
-    )
+    entropy = -(1.0 - smoothing) * math.log1p(-smoothing) - smoothing * math.log(share or 1.0)
     loss = _cross_entropy(logits, labels, smoothing, share) - entropy
     return ops.where(ops.not_equal(labels, 0), loss, 0.0)
 

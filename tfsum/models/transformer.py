@@ -297,8 +297,7 @@ class Transformer(EncoderDecoder):
 def _sizes(arguments: dict, tensors: dict[str, np.ndarray]) -> dict[str, tuple]:
     """Shapes of tensors that show every size of a `Transformer`, before it is built."""
     source, width = arguments["source_vocabulary_size"], arguments["d_model"]
-    target = arguments["target_vocabulary_size"]
-    target = source if target is None else target
+    target = arguments["target_vocabulary_size"] or source
     tables = {"source_embedding": source, "target_embedding": target}
     if arguments["shared_embeddings"]:
         tables = {"embedding": source}

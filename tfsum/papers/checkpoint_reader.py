@@ -155,7 +155,8 @@ def checkpoint_to_folder(
         )
 
     if isinstance(model, BertSumAbs):
-        special = [pieces.index(token) if token in pieces else None for token in (START, END)]
+        ids = {piece: i for i, piece in enumerate(pieces)}
+        special = [ids.get(token) for token in (START, END)]
         if special != [model.start_id, model.end_id]:
             raise CheckpointError(
                 f"{file}: {START} and {END} have the ids {special}, and PreSumm's summaries begin"

@@ -156,12 +156,12 @@ def _answers(signature: Signature) -> list[Document]:
     ]
 
 
-def _object(properties: Document, required: Collection[str] | None = None) -> Document:
-    """An object with these properties, all of them required where None are named."""
+def _object(properties: Document, required: Collection[str] = ()) -> Document:
+    """An object with these properties, all of them required where none are named."""
     return {
         "type": "object",
         "properties": properties,
-        "required": sorted(properties if required is None else required),
+        "required": sorted(required or properties),
     }
 
 

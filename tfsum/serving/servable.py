@@ -340,7 +340,7 @@ def as_array(name: str, values: Any) -> np.ndarray:
                 f"row {index} of input {name} is {type(text).__name__}; expected a text, as the"
                 " other rows"
             )
-        texts.flat[index] = text if isinstance(text, bytes) else as_bytes(text)
+        texts.flat[index] = as_bytes(text)
     return texts
 
 

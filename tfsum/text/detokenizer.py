@@ -114,10 +114,8 @@ def bytes_said(vocabulary: Sequence[str]) -> list[int]:
         )
         for piece in vocabulary
     ]
-    return [
-        0 if piece in _SILENT else 1 if piece == UNKNOWN_TOKEN else size
-        for piece, size in zip(vocabulary, sizes)
-    ]
+    of_special = {UNKNOWN_TOKEN: 1, **dict.fromkeys(_SILENT, 0)}
+    return [of_special.get(piece, size) for piece, size in zip(vocabulary, sizes)]
 
 
 def _escaped_text(piece: str) -> bytes:

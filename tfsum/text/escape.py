@@ -174,9 +174,11 @@ def _roles(letters: set[str], alone: set[str], changed: dict[int, str]) -> tuple
     for point, text in changed.items():
         if not text:
             # An accent goes as was asked for; what only the cleaning drops is kept as bytes.
-            roles[point] = _DROPPED if cleaned.get(point, "-") else roles[point]
+            if cleaned.get(point, "-"):
+                roles[point] = _DROPPED
         elif text[0] == " ":
-            roles[point] = _ALONE if text.strip() in alone else roles[point]
+            if text.strip() in alone:
+                roles[point] = _ALONE
         elif set(text) <= letters - set(PIECES):
             roles[point], longest = _LETTER, max(longest, len(text))
     roles[_SPACE] = _BLANK

@@ -62,9 +62,9 @@ def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
         counts.update(_WORD.findall(sentence)[1:])
 
     words = list(counts)
-    as_name, as_word = np.zeros(len(word_piece.vocabulary)), np.zeros(len(word_piece.vocabulary))
+    as_word, as_name = seen = np.zeros((2, len(word_piece.vocabulary)))
     for word, ids in zip(words, word_piece.tokenize(words).to_list()):
-        (as_name if word[0].isupper() else as_word)[ids] += counts[word]
+        seen[int(word[0].isupper()), ids] += counts[word]
 
     letters = _pieces_with(str.isalpha, word_piece.vocabulary)
     return number_pieces(word_piece.vocabulary) | (letters & (as_name >= as_word))

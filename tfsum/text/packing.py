@@ -34,7 +34,7 @@ def pack(
         >>> out["token_ids"].numpy().tolist(), out["pieces_cut"].numpy().tolist()
         ([[1, 7, 8, 2], [1, 7, 2, 0]], [1, 0])
     """
-    special = 2 if pair is None else 3
+    special = 2 + (pair is not None)
     if length < special:
         raise Error(
             f"pack: found length={length}, expected at least {special}, the special tokens alone"

@@ -241,29 +241,19 @@ class Adam(keras.optimizers.Adam):
         }
 
 
-def warm_up(
-    settings: OptimizerSettings,
-    decay: str = "linear",
-    peak: float | None = None,
-    warmup_steps: int | None = None,
-) -> WarmUp:
+def warm_up(settings: OptimizerSettings, decay: str = "linear") -> WarmUp:
     """Makes the schedule of a recipe.
 
     Args:
         settings: Section [train] of the recipe.
         decay: Fall of the rate, "linear" or "sqrt".
-        peak: Peak rate; `learning_rate` by default.
-        warmup_steps: Steps of linear growth; those of the section by default.
 
     Example:
         >>> warm_up(OptimizerSettings(folder="runs/news", steps=1000)).total_steps
         1000
     """
-    return WarmUp(
-        settings.learning_rate if peak is None else peak,
-        settings.warmup_steps if warmup_steps is None else warmup_steps,
-        settings.steps if decay == "linear" else None,
-    )
+    ends = {"linear": settings.steps, "sqrt": None}
+    return WarmUp(settings.learning_rate, settings.warmup_steps, ends[decay])
 
 
 def make_adam(

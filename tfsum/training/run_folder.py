@@ -185,7 +185,9 @@ def read_run(folder: str | pathlib.Path) -> RunSummary:
 
     steps = recipe.get("train", {}).get("steps", 0)
     step = max(steps_in(folder / "checkpoints"), default=0)
-    state = "finished" if step >= steps else "stopped"
+    state = "stopped"
+    if step >= steps:
+        state = "finished"
     if history.get("ended_early"):
         state = "ended early"
     if is_locked(folder):

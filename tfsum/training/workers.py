@@ -47,8 +47,10 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
     resolver = cluster_resolver()
     workers = 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
     if name == "auto":
-        name = "multi_worker" if workers > 1 else "one"
-        if workers == 1 and len(tf.config.list_physical_devices("GPU")) > 1:
+        name = "one"
+        if workers > 1:
+            name = "multi_worker"
+        elif len(tf.config.list_physical_devices("GPU")) > 1:
             name = "mirrored"
 
     if workers > 1 and name != "multi_worker":

@@ -92,13 +92,14 @@ def plot_attention_lines(
         >>> attention = Attention("self-attention", weights, ["a", "b"], ["a", "b"])
         >>> figure = plot_attention_lines(attention, layer=0)
     """
-    every = range(attention.weights.shape[1])
+    if heads is None:
+        heads = range(attention.weights.shape[1])
     longest = max(len(attention.queries), len(attention.keys))
     figure, (ax,) = new_figure(5, max(3.0, 0.24 * longest))
     # a line of each pair, from x 0 to x 1: (Tq * Tk, 2 ends, x and y)
     pairs = np.indices((len(attention.queries), len(attention.keys))).reshape(2, -1).T
     ends = np.stack([np.broadcast_to([0, 1], pairs.shape), pairs], axis=-1)
-    for order, head in enumerate(every if heads is None else np.atleast_1d(heads)):
+    for order, head in enumerate(np.atleast_1d(heads)):
         weights = np.clip(attention.select(layer, head).ravel(), 0, 1)
         color = to_rgb(COLORS[order % len(COLORS)])
         colors = [(*color, weight) for weight in weights]

@@ -223,8 +223,8 @@ def test_sentences_and_labels_in_memory_are_the_batches_of_their_records(tmp_pat
     [
         ([["Rain."]], [], "found 1 texts and 0 lists of labels"),
         ([[]], [[]], "a sentence at least"),
-        (["Rain."], [[1]], "text 0 is a str with 1 labels"),
-        ([["Rain."], ["Sun."]], [[1], [0, 1]], "text 1 is 1 sentences"),
+        (["Rain."], [[1]], "text 0 is a str of 5 with 1 labels"),
+        ([["Rain."], ["Sun."]], [[1], [0, 1]], "text 1 is a list of 1 with 2 labels"),
     ],
 )
 def test_texts_and_labels_that_do_not_fit(texts, labels, says):

@@ -149,7 +149,7 @@ class TextClassifier(tf.Module):
         self.label_names = list(model.label_names)
         self.known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id)
         self.weights = StoredWeights(model, storage)
-        names = ("text", "text_pair") if pair else ("text",)
+        names = golden.signatures({"text": {"pair": pair}})["serving_default"]
         self.serve = tf.function(
             self._classify,
             autograph=False,

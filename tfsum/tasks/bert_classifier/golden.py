@@ -7,7 +7,7 @@ from tfsum.export.golden import TEXTS, column
 
 def signatures(description: dict) -> dict[str, dict[str, str]]:
     """The signatures of an export, by name, with the types of their inputs."""
-    names = ("text", "text_pair") if description["text"]["pair"] else ("text",)
+    names = ("text", "text_pair")[: 1 + description["text"]["pair"]]
     return {"serving_default": dict.fromkeys(names, "string")}
 
 

@@ -84,7 +84,7 @@ def draw_pairs(
 
     short = rng.random() < options.short_share
     target = rng.randint(2, options.max_pieces) if short else options.max_pieces
-    least = 2 if options.next_sentence == "even" else 1
+    least = 1 + (options.next_sentence == "even")
     start = 0
     while start + least <= len(document):
         end = _end(document, start, target, least, whole=not pairs)
@@ -204,7 +204,7 @@ def truncate_pair(
     """
     cut = max(0, len(first) + len(second) - max_pieces)
     for _ in range(cut):
-        longer = first if len(first) > len(second) else second
+        longer = max(second, first, key=len)
         front = longer is first if rng is None else rng.random() < 0.5
         del longer[0 if front else -1]
 

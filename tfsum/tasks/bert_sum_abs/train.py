@@ -220,12 +220,13 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
 
     def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumAbs) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
-        encoder = settings.encoder_learning_rate, settings.encoder_warmup_steps
+        rate, steps = settings.encoder_learning_rate, settings.encoder_warmup_steps
+        of_encoder = {"learning_rate": rate, "warmup_steps": steps}
         optimizer = make_adam(
             model,
             settings,
             warm_up(settings, settings.decay),
-            groups={"bert": warm_up(settings, settings.decay, *encoder)},
+            groups={"bert": warm_up(settings.model_copy(update=of_encoder), settings.decay)},
         )
         super().__init__(model, optimizer, settings)
 

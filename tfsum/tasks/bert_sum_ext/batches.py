@@ -58,24 +58,24 @@ class ExtractiveBatches(DocumentBatcher):
 
         for number, (sentences, scores) in enumerate(zip(texts, labels)):
             if isinstance(sentences, str) or len(sentences) != len(scores):
-                found = "a str" if isinstance(sentences, str) else f"{len(sentences)} sentences"
                 raise DataError(
-                    f"ExtractiveBatches: text {number} is {found} with {len(scores)} labels;"
-                    " expected a list of sentences and a label for each"
+                    f"ExtractiveBatches: text {number} is a {type(sentences).__name__} of"
+                    f" {len(sentences)} with {len(scores)} labels; expected a list of sentences"
+                    " and a label for each"
                 )
 
         if summaries is not None and (isinstance(summaries, str) or len(summaries) != len(texts)):
-            found = "a str" if isinstance(summaries, str) else f"{len(summaries)} summaries"
             raise DataError(
-                f"ExtractiveBatches: found {found} and {len(texts)} texts; expected a summary for"
-                " each text"
+                f"ExtractiveBatches: summaries is a {type(summaries).__name__} of {len(summaries)}"
+                f" for {len(texts)} texts; expected a summary for each text"
             )
 
         pieces = word_piece.tokenize([sentence for sentences in texts for sentence in sentences])
-        summary_pieces = None
+        summary_pieces = words = None
         if summaries is not None:
             ids = word_piece.tokenize(list(summaries))
             summary_pieces = ids.flat_values.numpy(), ids.row_lengths().numpy()
+            words = is_word(word_piece.vocabulary)
         documents = in_windows(
             pieces.flat_values.numpy(),
             pieces.row_lengths().numpy(),
@@ -90,5 +90,5 @@ class ExtractiveBatches(DocumentBatcher):
             tokens_per_batch,
             cls_id=word_piece.cls_id,
             sep_id=word_piece.sep_id,
-            words=None if summaries is None else is_word(word_piece.vocabulary),
+            words=words,
         )

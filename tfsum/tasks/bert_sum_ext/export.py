@@ -88,13 +88,13 @@ def export_model(
         settings["text"] = {**settings["text"], "newline": newline}
 
     evaluated = settings.get("recipe", {}).get("evaluate", {})
+    if block_trigrams is None:
+        block_trigrams = bool(evaluated.get("block_trigrams", True))
     choice = {
         "max_sentences": max_sentences,
         "sentences": sentences,
         "selection": selection or evaluated.get("selection", "score"),
-        "block_trigrams": bool(evaluated.get("block_trigrams", True))
-        if block_trigrams is None
-        else block_trigrams,
+        "block_trigrams": block_trigrams,
     }
 
     module = build(source, settings, ops, choice, storage)
