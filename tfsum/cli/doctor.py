@@ -184,7 +184,9 @@ def tensorflow() -> Iterator[Finding]:
     seconds = timeit.timeit(load_tensorflow, number=1)
     import keras
 
-    text = "TF Text and Keras" if "tensorflow_text" in sys.modules else "Keras, without TF Text"
+    text = "Keras, without TF Text"
+    if "tensorflow_text" in sys.modules:
+        text = "TF Text and Keras"
     yield Finding("tensorflow", "import", f"{seconds:.1f} s with {text}")
 
     backend = keras.backend.backend()  # training and exporting need TensorFlow
@@ -224,7 +226,9 @@ def precision() -> Iterator[Finding]:
     yield Finding("tensorflow", "instructions", " ".join(sorted(known)) or "none known")
 
     ratio = _product_seconds("float32") / _product_seconds("bfloat16")
-    advice = "worth training in mixed_bfloat16" if ratio > 1.3 else "train in float32"
+    advice = "train in float32"
+    if ratio > 1.3:
+        advice = "worth training in mixed_bfloat16"
     speed = f"products {ratio:.1f} times as fast as float32: {advice}"
     yield Finding("tensorflow", "bfloat16", speed)
 

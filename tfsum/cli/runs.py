@@ -2,7 +2,8 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from tfsum.cli.options import FORMAT, Arguments, Options, print_as
 from tfsum.errors import Error, RecipeError
@@ -81,15 +82,21 @@ def comparison(one: RunSummary, other: RunSummary) -> str:
     """The differing keys, then the scores."""
     folders = (one.folder, other.folder)
     keys = [
-        (key, *("-" if value is None else json.dumps(value) for value in values))
+        (key, *(_cell(value, json.dumps) for value in values))
         for key, *values in differences(one, other)
     ]
     scores = [
-        (f"{name} {step}", *("-" if value is None else f"{value:.2f}" for value in values))
+        (f"{name} {step}", *(_cell(value, "{:.2f}".format) for value in values))
         for name, step, *values in curves(one, other)
     ]
     recipes = table([("key", *folders), *keys])
     return f"{recipes}\n\n{table([('score at step', *folders), *scores])}"
+
+
+def _cell(value: object, text_of: Callable[[Any], str]) -> str:
+    if value is None:
+        return "-"
+    return text_of(value)
 
 
 def curves(one: RunSummary, other: RunSummary) -> list[tuple[str, int, float | None, float | None]]:

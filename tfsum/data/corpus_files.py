@@ -144,7 +144,9 @@ def file_kind(path: pathlib.Path) -> str | None:
         if pattern.match(begin):
             return kind
     named = name_kind(path.name)
-    return named if named in (*KINDS, STORY) else None
+    if named in (*KINDS, STORY):
+        return named
+    return None
 
 
 @contextlib.contextmanager

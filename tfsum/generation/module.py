@@ -144,12 +144,10 @@ class AbstractiveSummarizer(tf.Module):
         read = self.source.read(text)
         generated, not_empty = self._generate(read["source"]), read["not_empty"]
         summary = self.detokenizer.detokenize(generated["ids"])
+        if self.true_case is not None:
+            summary = self.true_case.restore(summary, text)
         return {
-            "summary": tf.where(
-                not_empty,
-                summary if self.true_case is None else self.true_case.restore(summary, text),
-                "",
-            ),
+            "summary": tf.where(not_empty, summary, ""),
             "log_probability": tf.where(not_empty, generated["log_probability"], 0.0),
             "coverage": read["coverage"],
             "ended": ~not_empty | tf.reduce_any(generated["ids"] == self.end_id, axis=1),

@@ -225,9 +225,11 @@ def computed_in(compute: str) -> str:
             f" {', '.join(sorted(INSTRUCTIONS))} in /proc/cpuinfo); take 'auto' or 'float32'"
         )
 
-    if compute == "auto":
-        return "bfloat16" if has_bfloat16() else "float32"
-    return compute
+    if compute != "auto":
+        return compute
+    if has_bfloat16():
+        return "bfloat16"
+    return "float32"
 
 
 def has_bfloat16() -> bool:

@@ -75,7 +75,9 @@ def _cut(
     for row in rows:
         group.append(row)
         longest = max(longest, lengths[row])
-        size = len(group) * longest + (TOO_MANY if summaries and len(group) > MOST_SUMMARIES else 0)
+        size = len(group) * longest
+        if summaries and len(group) > MOST_SUMMARIES:
+            size += TOO_MANY
         if size == limit:
             yield group
             group, longest = [], 0

@@ -104,7 +104,9 @@ def describe_keys(recipe: str) -> str:
 def _kind(values: Mapping[str, Any]) -> Any:
     """The [model] kind of a recipe that is not checked yet."""
     model = values.get("model")
-    return model.get("kind", DEFAULT) if isinstance(model, Mapping) else DEFAULT
+    if isinstance(model, Mapping):
+        return model.get("kind", DEFAULT)
+    return DEFAULT
 
 
 def train(

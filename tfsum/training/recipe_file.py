@@ -48,7 +48,9 @@ def recipe_path(recipe: str | pathlib.Path) -> pathlib.Path:
         ('bert_sum_ext_news.toml', 'mine/news.toml')
     """
     path = pathlib.Path(recipe)
-    return path if path.exists() else shipped_recipes().get(str(recipe), path)
+    if path.exists():
+        return path
+    return shipped_recipes().get(str(recipe), path)
 
 
 def is_recipe(name: str) -> bool:
@@ -186,7 +188,9 @@ def _toml_value(text: str) -> Any:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
-    return parsed["value"] if len(parsed) == 1 else text
+    if len(parsed) > 1:
+        return text
+    return parsed["value"]
 
 
 def recipe_keys(recipe_class: type[Recipe]) -> str:

@@ -82,8 +82,9 @@ def draw_pairs(
     if pairs and len(documents) < 2:
         raise DataError(one_document("draw_pairs"))
 
-    short = rng.random() < options.short_share
-    target = rng.randint(2, options.max_pieces) if short else options.max_pieces
+    target = options.max_pieces
+    if rng.random() < options.short_share:
+        target = rng.randint(2, options.max_pieces)
     least = 1 + (options.next_sentence == "even")
     start = 0
     while start + least <= len(document):

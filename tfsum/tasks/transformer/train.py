@@ -235,7 +235,9 @@ class PairRun(Run[Transformer, TrainSettings]):
 
         self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
         source, target = (tokenizer.vocabulary for tokenizer in data.tokenizers)
-        self.vocabularies = [source] if source == target else [source, target]
+        self.vocabularies = [source]
+        if source != target:
+            self.vocabularies.append(target)
         self._pairs = load_pairs(data.records["train"])
         if settings.shuffle_sources:
             self._pairs = self._pairs.with_shuffled_sources(settings.seed)
