@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tfsum.errors import needs_extra
+from tfsum.errors import Error, needs_extra
 
 
 @contextlib.contextmanager
@@ -17,7 +17,8 @@ def quiet() -> Iterator[None]:
     """Inside the block nothing that is written to standard error is shown, unless the block fails.
 
     The lines (oneDNN, CUDA's stub) come from C++ and bypass `sys.stderr`, so the descriptor itself
-    is redirected. They are shown when an import fails, since they may then explain why.
+    is redirected. They are shown when an import fails, since they may then explain why; an `Error`
+    of tfsum explains itself.
 
     Example:
         >>> with quiet():
@@ -30,9 +31,10 @@ def quiet() -> Iterator[None]:
         os.dup2(held.fileno(), 2)
         try:
             yield
-        except BaseException:
-            held.seek(0)
-            os.write(aside, held.read())
+        except BaseException as error:
+            if not isinstance(error, Error):
+                held.seek(0)
+                os.write(aside, held.read())
             raise
         finally:
             os.dup2(aside, 2)

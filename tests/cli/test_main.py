@@ -87,7 +87,6 @@ def test_an_interrupt_has_the_shell_status(doctor_does, capsys):
     [
         (["sumarize", "x.txt"], "unknown verb 'sumarize'; did you mean 'summarize'?"),
         (["zzz"], "unknown verb 'zzz'; the verbs are summarize, prepare"),
-        ([], "required: VERB"),
         (["doctor", "--formt", "json"], "unrecognized arguments: --formt"),
         (["explain", "a.txt", "b.txt"], "tfsum explain: error: unrecognized arguments: b.txt"),
     ],
@@ -124,6 +123,27 @@ def test_help_of_a_verb_needs_no_tensorflow(verb):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "tensorflow" not in done.stdout.split() and "keras" not in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("argv", "same"),
+    [
+        ([], ["--help"]),
+        (["help"], ["--help"]),
+        (["help", "runs"], ["runs", "--help"]),
+        (["help", "pipeline", "summarize"], ["pipeline", "summarize", "--help"]),
+    ],
+)
+def test_help_has_the_names_that_people_try(capsys, argv, same):
+    assert main(argv) == main(same) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("usage: tfsum") and out == 2 * out[: len(out) // 2]
+
+
+def test_nothing_is_coloured_on_a_terminal_without_color(monkeypatch, capsys):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["help", "runs"]) == 0 and "\x1b" not in capsys.readouterr().out
 
 
 def test_version(capsys):
@@ -169,7 +189,7 @@ def test_wrong_input_is_one_line_that_names_it(capsys, monkeypatch, tmp_path, wo
 
 def test_every_verb_that_reads_something_is_tried_with_wrong_input():
     (marker,) = test_wrong_input_is_one_line_that_names_it.pytestmark
-    assert {words[0] for words, _ in marker.args[1]} == VERBS.keys() - {"doctor"}
+    assert {words[0] for words, _ in marker.args[1]} == VERBS.keys() - {"doctor", "completion"}
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -43,6 +43,7 @@ VERBS = {
     "vocab": "learn a WordPiece vocabulary from texts",
     "pipeline": "summarize or prepare large corpora by Apache Beam",
     "doctor": "show what is installed, which devices there are, and what is wrong",
+    "completion": "print the script by which bash, zsh or fish completes tfsum",
 }
 
 OWN_SIGNALS = ("train", "prepare")  # they save their state, and resume
@@ -67,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         tfsum ...
         0
     """
-    argv = list(sys.argv[1:] if argv is None else argv)
+    argv = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    if argv[0] == "help":
+        argv = [*argv[1:], "--help"]
     verb = verb_of(argv)
     command = f"tfsum {verb}" if verb in VERBS else "tfsum"
 
@@ -184,24 +187,45 @@ def parse(argv: list[str]) -> Arguments:
         2
     """
     verb = verb_of(argv)
-    parser = Parser(
-        prog="tfsum",
-        description="Summarize text with TensorFlow and Keras.",
-        epilog=(
-            "See `tfsum VERB --help`. Exit status: 0 success, 1 failure or a failed check, 2 a"
-            " usage error, 75 stopped with the state saved (on request, or another worker was"
-            " lost), 130 interrupted."
-        ),
-    )
-    parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
-    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    parser = parser_of(verb)
     if verb is not None and verb not in VERBS:
         near = difflib.get_close_matches(verb, VERBS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"the verbs are {', '.join(VERBS)}"
         parser.error(f"unknown verb {verb!r}; {hint}")
 
+    end = argv.index("--") if verb in PASSES_ON and "--" in argv else len(argv)
+    arguments, unknown = parser.parse_known_args(argv[:end], Arguments())
+    if unknown:  # parse_args would show the usage of `tfsum`, not the verb's
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if verb in PASSES_ON:
+        arguments.pipeline_options = argv[end + 1 :]
+    return arguments
+
+
+def parser_of(*loaded: str | None) -> Parser:
+    """The parser of `tfsum`: all verbs by name, and the arguments of some.
+
+    Args:
+        *loaded: Verbs whose modules are imported for their arguments.
+
+    Example:
+        >>> parser_of("runs").parse_args(["runs", "folder"], Arguments()).folder
+        'folder'
+    """
+    parser = Parser(
+        prog="tfsum",
+        description="Summarize text with TensorFlow and Keras.",
+        epilog=(
+            "`tfsum help VERB` shows the options of a verb. Exit status: 0 success, 1 failure or a"
+            " failed check, 2 a usage error, 75 stopped with the state saved (on request, or"
+            " another worker was lost), 130 interrupted."
+        ),
+    )
+    parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+
     for name, summary in VERBS.items():
-        if name != verb:
+        if name not in loaded:
             verbs.add_parser(name, help=summary)
             continue
 
@@ -219,11 +243,4 @@ def parse(argv: list[str]) -> Arguments:
             module.add_arguments(verb_parser)
         else:
             add_options(verb_parser, module.OPTIONS, getattr(module, "CLASSES", ()))
-
-    end = argv.index("--") if verb in PASSES_ON and "--" in argv else len(argv)
-    arguments, unknown = parser.parse_known_args(argv[:end], Arguments())
-    if unknown:  # parse_args would show the usage of `tfsum`, not the verb's
-        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    if verb in PASSES_ON:
-        arguments.pipeline_options = argv[end + 1 :]
-    return arguments
+    return parser

@@ -16,6 +16,7 @@ from tfsum.errors import ExportError
 from tfsum.inference.allowed_operations import check_operations, read_definitions
 from tfsum.inference.exported_model import UNREADABLE, open_model
 from tfsum.inference.saved_model import read_json
+from tfsum.loading import load_tensorflow
 from tfsum.tensorflow_messages import data_type_name
 
 # Other processors sum in another order; a wrong weight or kernel differs far more.
@@ -335,7 +336,8 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
         >>> check_weights(shipped_model(), weights) == len(weights)
         True
     """
-    import tensorflow as tf  # which a server does without
+    load_tensorflow()  # which a server does without
+    import tensorflow as tf
 
     try:
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
