@@ -8,6 +8,7 @@ import re
 import shlex
 
 import pytest
+import tensorflow as tf
 
 import tfsum
 from tfsum.cli.main import main, parse
@@ -114,6 +115,8 @@ def test_the_calls_of_fit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(blocks(ROOT / "docs" / "python.md", "python")[2], {})
     assert (tmp_path / "transformer.keras").is_file()
+    served = tf.saved_model.load(str(tmp_path / "transformer_served"))
+    assert served.generate(tf.constant([[7, 8], [9, 0]])).shape == (2, 64)
 
 
 @pytest.mark.slow

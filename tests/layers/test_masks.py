@@ -38,6 +38,7 @@ def test_hidden_scores_vanish_whatever_they_were():
 
 ROWS = np.array([[True, True, False], [True, False, False]])  # (B, Tk)
 LOOK_AHEAD = np.tri(3, dtype=bool)[None]  # (1, Tq, Tk)
+SCORES = (2, 4, 3, 3)  # (B, H, Tq, Tk)
 OF_HEADS = np.random.default_rng(0).random((2, 4, 3, 3)) < 0.5  # (B, H, Tq, Tk)
 
 
@@ -52,11 +53,11 @@ OF_HEADS = np.random.default_rng(0).random((2, 4, 3, 3)) < 0.5  # (B, H, Tq, Tk)
     ],
 )
 def test_two_masks_become_one(attention_mask, key_mask, expected):
-    np.testing.assert_array_equal(combine_masks(attention_mask, key_mask), expected)
+    np.testing.assert_array_equal(combine_masks(attention_mask, key_mask, SCORES), expected)
 
 
 def test_no_mask_stays_none():
-    assert combine_masks(None, None) is None
+    assert combine_masks(None, None, SCORES) is None
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,49 @@ def test_no_mask_stays_none():
 )
 def test_a_mask_of_another_rank_names_the_argument(masks, says):
     with pytest.raises(Error, match=says):
-        combine_masks(*masks)
+        combine_masks(*masks, SCORES)
+
+
+@pytest.mark.parametrize(
+    ("masks", "says"),
+    [
+        (
+            (None, [[0, 0, -1e9], [0, -1e9, -1e9]]),
+            r"key_mask .*float32 with -1000000000.0.* by mask == 0",
+        ),
+        ((None, [0, 0, -1e9]), r"key_mask .*float32 with -1000000000.0"),
+        ((np.where(LOOK_AHEAD, 0, -10000), None), "attention_mask is int.* with -10000;"),
+        ((None, ROWS * 2), "key_mask .*int.* with 2;"),
+        ((None, ROWS[:, :2]), r"key_mask .*has 2 keys, .*\(2, 1, 1, 2\); expected 3 keys"),
+        ((None, np.ones((3, 3), bool)), "key_mask .*has 3 rows, .*; expected 2 rows"),
+        ((LOOK_AHEAD[:, :2], None), "attention_mask has 2 queries, .*; expected 3 queries"),
+        ((OF_HEADS[:, :3], None), "attention_mask has 3 heads, .*; expected 4 heads"),
+    ],
+)
+def test_another_mask_says_what_was_found_and_how_to_convert_it(masks, says):
+    with pytest.raises(Error, match=says):
+        combine_masks(*masks, SCORES)
+
+
+def test_a_mask_of_a_graph_is_refused_by_its_type_alone():
+    @tf.function
+    def mask(values):
+        return combine_masks(None, values, (None, 4, None, None))
+
+    np.testing.assert_array_equal(mask(ROWS.astype(np.int32)), ROWS[:, None, None, :])
+    with pytest.raises(Error, match="key_mask .*float32 with values that are not known yet"):
+        mask(ROWS.astype(np.float32))
+
+
+def test_zeros_and_ones_may_be_floats():
+    mask = combine_masks(None, ROWS.astype(np.float32), SCORES)
+    np.testing.assert_array_equal(mask, ROWS[:, None, None, :])
+
+
+@pytest.mark.parametrize("ids", [np.array([[7.0, 0.0]]), np.array([7, 0])])
+def test_ids_of_a_mask_are_rows_of_whole_numbers(ids):
+    with pytest.raises(Error, match="the ids have shape .* expected whole numbers"):
+        padding_mask(ids)
 
 
 def test_masks_are_bool_and_their_sums_float32():

@@ -139,6 +139,35 @@ def test_callbacks(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_a_call_says_which_input_is_wrong(fitted, name):
+    model, (_, x, _) = fitted[name], CASES[name]
+    first = model.input_names_of_call[0]
+    expected = rf"expected a dict of {first} \(batch, "
+    with pytest.raises(Error, match=f"^{name}: the inputs are one array; {expected}"):
+        model(x[first])
+    with pytest.raises(Error, match=f"^{name}: {first} is missing, .*; {expected}"):
+        model({key: value for key, value in x.items() if key != first})
+    with pytest.raises(Error, match=f"^{name}: {first} has .* float32; expected whole numbers"):
+        model({**x, first: x[first].astype("float32")})
+    with pytest.raises(
+        Error, match=rf"^{name}: {first} has shape \(6,\) .* numbers of shape \(batch"
+    ):
+        model({**x, first: x[first][0]})
+    with pytest.raises(Error, match=f"^{name}: {first} is a list; expected an array"):
+        model({**x, first: x[first].tolist()})
+
+
+def test_a_transformer_is_called_with_a_dict(fitted):
+    model = fitted["Transformer"]
+    with pytest.raises(Error, match="inputs are one array; expected a dict of source_ids .*target"):
+        model(IDS, IDS)
+    with pytest.raises(Error, match="target_ids is missing, the inputs have source_ids"):
+        model({"source_ids": IDS})
+    with pytest.raises(Error, match="source_ids has .*float32; expected whole numbers"):
+        model.predict(IDS.astype("float32"), verbose=0)
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_a_loss_of_ones_own_is_refused(name):
     with pytest.raises(Error, match=f"{name}: loss was given; .* override summed_loss"):
         CASES[name][0]().compile("adam", "nonsense")

@@ -50,3 +50,16 @@ def test_lines_join_the_tokens_as_strongly_as_they_look(attention):
 def test_a_head_that_is_not_there(attention):
     with pytest.raises(Error, match="head is 5; expected a whole number from 0 to 4"):
         plot_attention_lines(attention, 1, [0, 5])
+
+
+def test_an_array_of_weights_is_a_figure_too(attention):
+    weights = attention.weights[0]
+    for given in (weights, weights[None], weights.tolist()):
+        (image,) = plot_attention(given, head=3).axes[0].get_images()
+        np.testing.assert_array_equal(image.get_array(), weights[3])
+    (image,) = plot_attention(weights[3]).axes[0].get_images()
+    np.testing.assert_array_equal(image.get_array(), weights[3])
+    labels = plot_attention_lines(weights[3]).axes[0].texts
+    assert {"0", "1", "2"} <= {label.get_text() for label in labels}
+    with pytest.raises(Error, match=r"shape \(4,\); expected weights \(queries, keys\), \(heads"):
+        plot_attention(weights[0, 0])

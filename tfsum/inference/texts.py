@@ -1,6 +1,6 @@
 """Texts for an exported model: checked, encoded, in groups; needs no TensorFlow, as in a client."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -42,10 +42,10 @@ def check_texts(texts: Iterable[str]) -> list[str]:
     """
     if isinstance(texts, str):  # whose characters would be taken for texts
         raise Error("texts is a str; expected a sequence of them, such as [text]")
-    if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
+    if isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__"):
         raise Error(
             f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes"
-            " first)"
+            " first; of a dict give list(texts.values()))"
         )
 
     texts = list(texts)

@@ -64,7 +64,10 @@ class DecoderLayer(ResidualLayer):
             and of cross-attention (B, H, T, Ts).
         """
         visible = look_ahead_mask(ops.shape(x)[1])  # (1, T, T)
-        mask = combine_masks(attention_mask, key_mask)
+        self.check_ranks(x=x, source=source)
+        rows, length, _ = x.shape
+        heads = self.self_attention.num_heads
+        mask = combine_masks(attention_mask, key_mask, (rows, heads, length, length))
         if mask is not None:
             visible = ops.logical_and(visible, mask)  # (B, 1 or H, T, T)
 

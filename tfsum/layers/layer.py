@@ -4,6 +4,9 @@ import inspect
 
 import keras
 
+from tfsum.errors import Error
+from tfsum.tensor import Tensor
+
 
 class Layer(keras.layers.Layer):
     """A `keras.layers.Layer` whose `get_config` has the arguments that it was made with.
@@ -26,6 +29,22 @@ class Layer(keras.layers.Layer):
         positional = dict(zip([p.name for p in parameters], args))
         layer.arguments = defaults | positional | kwargs
         return layer
+
+    def check_ranks(self, **vectors: Tensor) -> None:
+        """Refuses inputs that are not (B, T, D).
+
+        Args:
+            **vectors: Inputs by name.
+
+        Raises:
+            Error: An input has another rank.
+        """
+        for name, value in vectors.items():
+            if len(value.shape) != 3:
+                raise Error(
+                    f"{type(self).__name__}: {name} has shape {tuple(value.shape)}; expected"
+                    f" (batch, tokens, width). Write a single row as {name}[None]"
+                )
 
     def get_config(self) -> dict:
         arguments = dict(self.arguments)

@@ -1,6 +1,6 @@
 """Attention masks: bool, and True means *real, may be attended to*."""
 
-from keras import ops
+from keras import backend, ops
 
 from tfsum.errors import Error
 from tfsum.tensor import Tensor
@@ -18,6 +18,9 @@ def padding_mask(ids: Tensor) -> Tensor:
     Returns:
         Bool tensor (B, T), True at real tokens.
 
+    Raises:
+        Error: The ids are no whole numbers, or of another rank.
+
     Example:
         >>> import numpy as np
         >>> from keras import ops
@@ -25,6 +28,14 @@ def padding_mask(ids: Tensor) -> Tensor:
         >>> ops.convert_to_numpy(padding_mask(np.array([[7, 8, 0]]))).tolist()
         [[True, True, False]]
     """
+    if not hasattr(ids, "dtype"):
+        ids = ops.convert_to_tensor(ids)
+    shape, dtype = tuple(ids.shape), backend.standardize_dtype(ids.dtype)
+    if len(shape) != 2 or "int" not in dtype:
+        raise Error(
+            f"the ids have shape {shape} and dtype {dtype}; expected whole numbers (batch, tokens),"
+            " such as int32. Write a single row as ids[None]"
+        )
     return ops.not_equal(ids, 0)
 
 
@@ -50,7 +61,9 @@ def look_ahead_mask(length: Tensor) -> Tensor:
     return (positions[:, None] >= positions)[None]
 
 
-def combine_masks(attention_mask: Tensor | None, key_mask: Tensor | None) -> Tensor | None:
+def combine_masks(
+    attention_mask: Tensor | None, key_mask: Tensor | None, scores: tuple[int | None, ...]
+) -> Tensor | None:
     """Combines the two masks of an attention into one.
 
     A mask of rank 2 has one meaning alone, (B, Tk): as (Tq, Tk) it would be wrong without an error
@@ -60,23 +73,24 @@ def combine_masks(attention_mask: Tensor | None, key_mask: Tensor | None) -> Ten
         attention_mask: Bool tensor (B, Tq, Tk) or (B, H, Tq, Tk): which keys each query may see.
             Axes of size 1 are broadcast.
         key_mask: Bool tensor (B, Tk): which keys all queries of a row may see.
+        scores: Shape (B, H, Tq, Tk) of what the masks are for, None where a size is not known.
 
     Returns:
         Bool tensor that broadcasts to (B, H, Tq, Tk), or None if both are None.
 
     Raises:
-        Error: A mask has another rank.
+        Error: A mask has another rank or length, or other values than 0 and 1.
 
     Example:
         >>> import numpy as np
         >>> from keras import ops
         >>> real = np.array([[True, True, False]])
-        >>> mask = combine_masks(look_ahead_mask(3), real)
+        >>> mask = combine_masks(look_ahead_mask(3), real, (1, 2, 3, 3))
         >>> ops.convert_to_numpy(mask).astype(int).tolist()
         [[[[1, 0, 0], [1, 1, 0], [1, 1, 0]]]]
     """
     if attention_mask is not None:
-        attention_mask = ops.cast(attention_mask, "bool")
+        attention_mask = _as_bool("attention_mask", attention_mask)
         rank = len(attention_mask.shape)
         if rank not in (3, 4):
             raise Error(
@@ -87,22 +101,61 @@ def combine_masks(attention_mask: Tensor | None, key_mask: Tensor | None) -> Ten
             )
         if rank == 3:
             attention_mask = attention_mask[:, None]
+        _check_sizes("attention_mask", attention_mask, scores)
 
     if key_mask is None:
         return attention_mask
 
-    key_mask = ops.cast(key_mask, "bool")
+    name = "key_mask (source_mask in a decoder)"
+    key_mask = _as_bool(name, key_mask)
     if len(key_mask.shape) != 2:
         raise Error(
-            f"key_mask (source_mask in a decoder) has shape {tuple(key_mask.shape)}; expected"
+            f"{name} has shape {tuple(key_mask.shape)}; expected"
             " (batch, keys), such as padding_mask(ids). A mask with an axis of queries is the"
             " argument attention_mask"
         )
     key_mask = key_mask[:, None, None, :]
+    _check_sizes(name, key_mask, scores)
 
     if attention_mask is None:
         return key_mask
     return ops.logical_and(attention_mask, key_mask)
+
+
+def _as_bool(name: str, mask: Tensor) -> Tensor:
+    """A mask of bools or of 0 and 1, and of nothing else, as bools.
+
+    The values of a tensor in a graph are not known: there a mask of floats is refused.
+    """
+    mask = ops.convert_to_tensor(mask)
+    dtype = backend.standardize_dtype(mask.dtype)
+    if dtype == "bool":
+        return mask
+
+    try:
+        values = ops.convert_to_numpy(mask)
+    except (NotImplementedError, TypeError):  # of a graph
+        others = ["values that are not known yet"] if "float" in dtype else []
+    else:
+        others = values[(values != 0) & (values != 1)].tolist()
+    if others:
+        raise Error(
+            f"{name} is {dtype} with {others[0]}; expected bool, or 0 and 1, where True and 1 are"
+            " visible. Convert a mask that is added to scores, 0 where visible, by mask == 0, and"
+            " floats 0 and 1 by mask > 0"
+        )
+    return ops.cast(mask, "bool")
+
+
+def _check_sizes(name: str, mask: Tensor, scores: tuple[int | None, ...]) -> None:
+    """Checks that a mask of rank 4 broadcasts to the shape of scores, where sizes are known."""
+    axes = zip(("rows", "heads", "queries", "keys"), mask.shape, scores, strict=True)
+    for axis, found, expected in axes:
+        if None not in (found, expected) and found not in (1, expected):
+            raise Error(
+                f"{name} has {found} {axis}, its shape as (rows, heads, queries, keys) is"
+                f" {tuple(mask.shape)}; expected {expected} {axis}, as the inputs have"
+            )
 
 
 def additive_mask(mask: Tensor) -> Tensor:

@@ -158,11 +158,14 @@ class MultiHeadAttention(Layer):
             Float tensor (B, Tq, D), or a tuple of it and the attention weights (B, H, Tq, Tk).
 
         Raises:
-            Error: A mask has another rank, such as a padding mask given as `attention_mask`.
+            Error: An input is not (B, T, D), or a mask has another shape, such as a padding mask
+                given as `attention_mask`, or other values than 0 and 1.
         """
         if value is None:
             value = query
-        mask = combine_masks(attention_mask, key_mask)
+        self.check_ranks(query=query, value=value)
+        (rows, queries, _), (_, keys, _) = query.shape, value.shape
+        mask = combine_masks(attention_mask, key_mask, (rows, self.num_heads, queries, keys))
 
         weights_used = return_attention_weights or (training and self.dropout)
         if not weights_used and self._kernel_takes(query, value, training):

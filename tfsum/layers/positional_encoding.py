@@ -98,6 +98,7 @@ class PositionalEncoding(Layer):
         Returns:
             Float tensor (B, T, D) of the compute dtype.
         """
+        self.check_ranks(x=x)
         d_model = x.shape[-1]
         positions = ops.expand_dims(ops.arange(ops.shape(x)[1], dtype="int32"), 0)  # (1, T)
         if first_position is not None:

@@ -180,9 +180,15 @@ class Bert(keras.Model):
             (B, H, T, T).
 
         Raises:
-            Error: T is larger than `max_position_embeddings`.
+            Error: T is larger than `max_position_embeddings`, or the ids are no whole numbers (B,
+                T).
         """
         if isinstance(token_ids, dict):
+            if "token_ids" not in token_ids:
+                raise Error(
+                    f"Bert: token_ids is missing, the inputs have {', '.join(token_ids)}; expected"
+                    " a dict of token_ids (batch, tokens) and segment_ids (batch, tokens)"
+                )
             token_ids, segment_ids = token_ids["token_ids"], token_ids.get("segment_ids")
 
         encoded = self.encode(token_ids, segment_ids, training, return_all)
@@ -211,9 +217,10 @@ class Bert(keras.Model):
         Returns:
             Float tensor (B, T, D); undefined at padding.
         """
+        mask = padding_mask(token_ids)
         return self.encoder(
             self.embed(token_ids, segment_ids, training),
-            key_mask=padding_mask(token_ids),
+            key_mask=mask,
             training=training,
             return_all=return_all,
         )

@@ -5,6 +5,7 @@ Source: Liu 2019, "Fine-tune BERT for Extractive Summarization"; Liu and Lapata 
 """
 
 import inspect
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from keras import initializers, layers, metrics, ops, saving
@@ -366,8 +367,11 @@ class BertSumExt(BertSum):
             [factors.get(term.name, 1.0) for term in self.loss_terms], "float32"
         )
 
-    def check_inputs(self, x: dict, y: Tensor | None = None) -> None:
-        super().check_inputs(x, y)
+    def check_inputs(self, x: dict, y: Tensor | None = None, names: Sequence[str] = ()) -> None:
+        super().check_inputs(x, y, names)
+        if names:  # of `call`, which the others are no use to
+            return
+
         if self.words is not None and not {"grams", "gram_counts"} <= x.keys():
             raise Error(
                 "BertSumExt: the model has a word head, and the inputs no grams and gram_counts;"

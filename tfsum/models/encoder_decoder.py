@@ -246,15 +246,11 @@ class EncoderDecoder(Model):
         than those.
 
         Raises:
-            Error: Some of `source_names` are missing.
+            Error: Some of `source_names` are missing, or no ids (B, Ts).
         """
         if not isinstance(inputs, dict):
             inputs = {"source_ids": inputs}
-        if missing := [name for name in self.source_names if name not in inputs]:
-            raise Error(
-                f"{type(self).__name__}: the source lacks {', '.join(missing)}; expected a dict of "
-                f"{', '.join(self.source_names)}, each of shape [batch, tokens]"
-            )
+        self.check_inputs(inputs, names=self.source_names)
         source = {name: inputs[name] for name in self.source_names}
         if len(source) > 1:
             return source

@@ -107,6 +107,12 @@ class Model(keras.Model):
         check_backend()
         super().__init__(**kwargs)
 
+    def __call__(self, inputs: dict, *args: object, **kwargs: object) -> Any:
+        """Keras's `__call__`, with the inputs checked (`check_inputs`)."""
+        if self.input_names_of_call:
+            self.check_inputs(inputs, names=self.input_names_of_call)
+        return super().__call__(inputs, *args, **kwargs)
+
     def predict_outputs(self, inputs: Tensor | dict) -> Tensor | dict:
         """Computes what `predict` returns for a batch: by default the outputs of `call`.
 
@@ -200,29 +206,31 @@ class Model(keras.Model):
             return x[self.label_name]
         return y
 
-    def check_inputs(self, x: dict, y: Tensor | None = None) -> None:
-        """Checks the names, shapes and dtypes of a batch of `fit` or `evaluate` (`input_axes`).
+    def check_inputs(self, x: dict, y: Tensor | None = None, names: Sequence[str] = ()) -> None:
+        """Checks the names, shapes and dtypes of a batch (`input_axes`).
 
         Args:
             x: Dict of tensors.
             y: Labels, or None if they are in `x`.
+            names: Names of the inputs; by default all those of `fit` and `evaluate`.
 
         Raises:
             Error: An input is missing or has another shape or dtype than the model expects.
         """
         model = type(self).__name__
-        shapes = {name: str(axes).replace("'", "") for name, axes in self.input_axes.items()}
+        axes_of = {name: self.input_axes[name] for name in names or self.input_axes}
+        shapes = {name: str(axes).replace("'", "") for name, axes in axes_of.items()}
         expected = "expected a dict of " + ", ".join(f"{name} {shapes[name]}" for name in shapes)
-        if self.label_name is not None:
+        if self.label_name in axes_of:
             expected += f"; {self.label_name} may be given as y"
-        if self.input_axes and not isinstance(x, dict):
+        if axes_of and not isinstance(x, dict):
             found = "one array" if hasattr(x, "shape") else f"a {type(x).__name__}"
             raise Error(f"{model}: the inputs are {found}; {expected}")
         if y is not None and self.label_name is not None:
             x = {**x, self.label_name: y}
 
-        given = {name: x[name] for name in self.input_axes if x.get(name) is not None}
-        needed = [name for name in self.input_axes if name not in self.optional_inputs]
+        given = {name: x[name] for name in axes_of if x.get(name) is not None}
+        needed = [name for name in axes_of if name not in self.optional_inputs]
         if missing := [name for name in needed if name not in given]:
             raise Error(
                 f"{model}: {missing[0]} is missing, the inputs have {', '.join(x)}; {expected}"
@@ -230,11 +238,15 @@ class Model(keras.Model):
 
         sizes: dict[str, tuple[int, str]] = {}  # axis -> its size, and the input that has it
         for name, value in given.items():
-            axes, shape = self.input_axes[name], tuple(value.shape)
+            if not hasattr(value, "dtype"):
+                raise Error(f"{model}: {name} is a {type(value).__name__}; expected an array")
+            axes, shape = axes_of[name], tuple(value.shape)
             dtype = keras.backend.standardize_dtype(value.dtype)
             problem = f"{model}: {name} has shape {shape} and dtype {dtype}; expected"
             if dtype == "string" or len(shape) != len(axes):
                 raise Error(f"{problem} numbers of shape {shapes[name]}")
+            if name in self.input_names_of_call and "int" not in dtype:
+                raise Error(f"{problem} whole numbers, such as int32")
             for axis, size in zip(axes, shape, strict=True):
                 first_size, first_name = sizes.setdefault(axis, (size, name))
                 if None not in (size, first_size) and size != first_size:
@@ -350,7 +362,8 @@ class Model(keras.Model):
     ):
         """Keras's `export`, without an earlier call of the model.
 
-        `tfsum.export_model` exports a model that takes raw strings.
+        A `Transformer` or `BertSumAbs` gets what `call` does, with the target given; docs/python.md
+        has its generation beside it. `tfsum.export_model` exports a model that takes raw strings.
         """
         if input_signature is None and self.input_names_of_call:
             ids = keras.layers.InputSpec(shape=(None, None), dtype="int32")

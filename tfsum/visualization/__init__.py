@@ -1,6 +1,7 @@
 """Figures of models and their answers (extra `plots`), and the HTML report.
 
-Every `plot_` function returns a matplotlib figure, and neither shows nor writes it.
+Every `plot_` function returns a matplotlib `Figure`, and neither shows nor writes it:
+`figure.savefig("x.png")` does. pyplot does not know it, so that `plt.savefig` writes another one.
 """
 
 from tfsum.loading import lazy_names

@@ -4,10 +4,12 @@ from query to key tokens."""
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from tfsum.errors import Error
 from tfsum.generation.generator import Attention
 from tfsum.visualization.style import (
     AMOUNT_MAP,
@@ -21,25 +23,31 @@ from tfsum.visualization.style import (
 HEADS_IN_A_ROW = 4
 
 
-def plot_attention(attention: Attention, layer: int, head: int | None = None) -> Figure:
+def plot_attention(
+    attention: Attention | npt.ArrayLike, layer: int = 0, head: int | None = None
+) -> Figure:
     """Plots the weights of one head, or of all heads of a layer side by side.
 
     Args:
-        attention: Result of `bert_attention` or `transformer_attention`.
+        attention: Result of `bert_attention` or `transformer_attention`, or an array of weights
+            (Tq, Tk), (H, Tq, Tk) or (L, H, Tq, Tk), whose tokens have numbers.
         layer: Index of the layer, from 0.
         head: Index of the head, from 0; all heads by default.
 
     Returns:
-        A matplotlib figure. All its maps share one colour scale.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes. All its maps share one colour
+        scale.
 
     Raises:
-        Error: There is no such layer or head.
+        Error: There is no such layer or head, or the weights have another rank.
 
     Example:
         >>> weights = np.full((1, 2, 2, 2), 0.5)
         >>> attention = Attention("self-attention", weights, ["a", "b"], ["a", "b"])
         >>> figure = plot_attention(attention, layer=0, head=1)
+        >>> figure = plot_attention(weights[0])
     """
+    attention = _as_attention(attention)
     weights = attention.select(layer, head)
     maps = weights.reshape(-1, *weights.shape[-2:])  # (heads, Tq, Tk)
 
@@ -71,27 +79,29 @@ def plot_attention(attention: Attention, layer: int, head: int | None = None) ->
 
 
 def plot_attention_lines(
-    attention: Attention, layer: int, heads: int | Sequence[int] | None = None
+    attention: Attention | npt.ArrayLike, layer: int = 0, heads: int | Sequence[int] | None = None
 ) -> Figure:
     """Plots a line for every pair of tokens, with a colour per head and opaque for large weights
     (Vaswani et al. 2017, figures 3 to 5).
 
     Args:
-        attention: Result of `bert_attention` or `transformer_attention`.
+        attention: Result of `bert_attention` or `transformer_attention`, or an array of weights
+            (Tq, Tk), (H, Tq, Tk) or (L, H, Tq, Tk), whose tokens have numbers.
         layer: Index of the layer, from 0.
         heads: Index of a head or of several, from 0; all heads by default.
 
     Returns:
-        A matplotlib figure.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes.
 
     Raises:
-        Error: There is no such layer or head.
+        Error: There is no such layer or head, or the weights have another rank.
 
     Example:
         >>> weights = np.full((1, 2, 2, 2), 0.5)
         >>> attention = Attention("self-attention", weights, ["a", "b"], ["a", "b"])
         >>> figure = plot_attention_lines(attention, layer=0)
     """
+    attention = _as_attention(attention)
     if heads is None:
         heads = range(attention.weights.shape[1])
     longest = max(len(attention.queries), len(attention.keys))
@@ -118,3 +128,19 @@ def plot_attention_lines(
     ax.set_axis_off()
     figure.legend(handles=list(ax.get_lines()), loc="outside lower center", ncols=4, fontsize=8)
     return figure
+
+
+def _as_attention(attention: Attention | npt.ArrayLike) -> Attention:
+    """An array of weights as `Attention`."""
+    if isinstance(attention, Attention):
+        return attention
+
+    weights = np.asarray(attention, np.float32)
+    if not 2 <= weights.ndim <= 4:
+        raise Error(
+            f"attention has shape {weights.shape}; expected weights (queries, keys), (heads,"
+            " queries, keys) or (layers, heads, queries, keys)"
+        )
+    weights = weights.reshape((1,) * (4 - weights.ndim) + weights.shape)
+    queries, keys = ([*map(str, range(count))] for count in weights.shape[2:])
+    return Attention("attention", weights, queries, keys)

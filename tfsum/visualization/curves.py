@@ -19,7 +19,7 @@ def plot_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> Figur
             and the scores of each.
 
     Returns:
-        A matplotlib figure, with axes for each score.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes, with axes for each score.
 
     Example:
         >>> figure = plot_curves(
@@ -62,7 +62,7 @@ def plot_learning_rate(schedules: Mapping[str, Callable], steps: int) -> Figure:
         steps: Number of optimizer steps.
 
     Returns:
-        A matplotlib figure.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes.
 
     Raises:
         Error: There is no schedule or no step.

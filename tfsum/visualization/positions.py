@@ -27,7 +27,7 @@ def plot_look_ahead_mask(length: int = 10) -> Figure:
         length: Number of positions T.
 
     Returns:
-        A matplotlib figure.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes.
 
     Example:
         >>> figure = plot_look_ahead_mask(5)
@@ -44,7 +44,7 @@ def plot_padding_mask(ids: ArrayLike) -> Figure:
         ids: Integers (B, T); 0 is padding.
 
     Returns:
-        A matplotlib figure.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes.
 
     Example:
         >>> figure = plot_padding_mask([[5, 6, 0], [7, 0, 0]])
@@ -96,7 +96,7 @@ def plot_positional_encoding(
             Transformer".
 
     Returns:
-        A matplotlib figure.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes.
 
     Raises:
         Error: There is no such column.
@@ -134,7 +134,7 @@ def plot_positional_encoding_heat_map(length: int = 100, d_model: int = 128) -> 
         d_model: Width D.
 
     Returns:
-        A matplotlib figure.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes.
 
     Example:
         >>> figure = plot_positional_encoding_heat_map(length=50, d_model=16)

@@ -16,7 +16,8 @@ def plot_sentence_scores(explanation: Explanation) -> Figure:
         explanation: `Explanation`, the result of `tfsum.visualization.explain`.
 
     Returns:
-        A matplotlib figure; with more than 60 sentences, numbers replace their texts.
+        A matplotlib `Figure`, which `figure.savefig("x.png")` writes; with more than 60 sentences,
+        numbers replace their texts.
 
     Example:
         >>> from tfsum.request import SummaryAnswer

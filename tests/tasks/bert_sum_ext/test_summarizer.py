@@ -97,6 +97,7 @@ def test_what_a_reader_should_know(summarize, article):
         (b"bytes", "texts is bytes"),
         (None, "texts is NoneType"),
         (3, "texts is int"),
+        ({"a": "It rained."}, r"texts is dict; .* list\(texts.values\(\)\)"),
         (["a", None], r"texts\[1\] is NoneType"),
         ([b"a"], r"texts\[0\] is bytes"),
     ],
