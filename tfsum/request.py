@@ -91,6 +91,9 @@ class SummaryRequest(Checked):
     min_score: Annotated[
         Share | None, Option(metavar="S", group=LENGTH), Input("min_score", 0.0)
     ] = Field(None, description="The lowest score of a sentence, from 0 to 1.")
+    fill: Annotated[bool | None, Option(group=LENGTH), Input("fill", False)] = Field(
+        None, description="Whether words, characters or share are filled with what matters little."
+    )
     all: Annotated[bool, Option(group=LENGTH)] = Field(
         False, description="Every sentence with its score, in place of a summary."
     )
@@ -152,6 +155,7 @@ class SummaryOptions(TypedDict, total=False):
     characters: int
     share: float
     min_score: float
+    fill: bool | None
     all: bool
     query: str
     query_weight: float

@@ -144,7 +144,9 @@ def budgets(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> No
     shown = {}
     for words in BUDGETS:
         systems = {
-            "tfsum": ["\n".join(model(row["text"], words=words).sentences) for row in rows],
+            "tfsum": [
+                "\n".join(model(row["text"], words=words, fill=True).sentences) for row in rows
+            ],
             "first words": [cut(each, words) for each in sentences],
         }
         for name in ("lexrank", "textrank"):

@@ -27,25 +27,46 @@ def story():
     return (pathlib.Path(__file__).parents[3] / "examples" / "article.txt").read_text("utf-8")
 
 
+@pytest.fixture(scope="module")
+def of_today(transformer):
+    """A small model that has every input of today."""
+    return tfsum.load(transformer.folder)
+
+
 @pytest.mark.parametrize("words", [15, 30, 60, 100])
-def test_never_over_the_words_and_full(summarize, story, report, words):
-    for text, summary in zip((story, report), summarize([story, report], words=words)):
+def test_never_over_the_words_and_full(of_today, story, report, words):
+    texts = [story, report]
+    full = of_today(texts, words=words, fill=True, block_trigrams=False)
+    for text, summary in zip(texts, full):
         assert _words(summary) <= words
-        others = set(summarize.score(text).sentences) - set(summary.sentences)
+        others = set(of_today.score(text).sentences) - set(summary.sentences)
         least = min((len(s.split()) for s in others), default=words)
         assert _words(summary) + least > words or words == 100  # nothing else has room
         assert [text[a:b] for a, b in summary.offsets] == summary.sentences
 
 
-def test_characters_share_and_scores(summarize, story):
-    assert 200 < len(summarize(story, characters=280).summary) <= 280
-    third = summarize(story, share=0.3)
+def test_characters_share_and_scores(summarize, of_today, story):
+    assert 200 < len(of_today(story, characters=280, fill=True).summary) <= 280
+    third = of_today(story, share=0.3, fill=True)
     assert _words(third) <= 0.3 * len(story.split()) < _words(third) + 30
     every = summarize.score(story)
     best = summarize(story, min_score=0.3, block_trigrams=False)
     likely = [end for (_, end), score in zip(every.offsets, every.scores) if score >= 0.3]
     assert [end for _, end in best.offsets] == likely and len(likely) < len(every.sentences)
     assert summarize(story, min_score=1.0).sentences == []
+
+
+def test_a_limit_is_no_duty(of_today, article):
+    asked = {"query": "bridge", "query_weight": 1.0}
+    for limit in ({"words": 30}, {"characters": 160}, {"share": 0.8}):
+        some, full = (of_today(article, **limit, **asked, fill=fill) for fill in (False, True))
+        assert some.sentences == ["The mayor said the bridge was closed."]
+        assert len(full.sentences) > 2
+        assert of_today(article, **limit, **asked) == some
+    # those who ask for a number, or for a score, get what they ask for
+    assert len(of_today(article, sentences=5, **asked).sentences) == 5
+    some = of_today(article, words=30, min_score=1e-6, **asked)
+    assert some == of_today(article, words=30, fill=True, **asked)
 
 
 def test_several_limits_and_a_number(summarize, story):

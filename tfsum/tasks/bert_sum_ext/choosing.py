@@ -6,18 +6,20 @@ import tensorflow as tf
 
 from tfsum.request import MOST_KEYWORDS
 from tfsum.tasks.bert_sum_ext.reading import Read
-from tfsum.text.budget import budget_of, most_that_fit
+from tfsum.text.budget import UNLIMITED, Budget, budget_of, most_that_fit
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
 from tfsum.text.keywords import Spans, keywords, words_of
 from tfsum.text.known_words import KnownWords
 from tfsum.text.query import relevance
 from tfsum.text.readability import without_dateline
 from tfsum.text.rows import Rows, repeat
-from tfsum.text.selection import select_sentences
+from tfsum.text.selection import may_be_chosen, select_sentences
 from tfsum.text.word_piece import WordPiece
 
 SEPARATOR = " "  # between the sentences of a summary
 LINE_BREAK = r"[ \t]*\r?\n[ \t]*"  # in a sentence of a hard-wrapped text
+# of the best score, without a query and with one: less fills no limit (docs/asked_for.md)
+ENOUGH, ENOUGH_ASKED = 0.2, 0.5
 HYPHENATED = r"([\p{L}\d]-)\r?\n[ \t]*"  # a line may end after the hyphen of a word
 
 
@@ -32,6 +34,7 @@ class Options(NamedTuple):
     max_characters: tf.Tensor  # int32
     max_share: tf.Tensor  # float32, of the words of the text
     min_score: tf.Tensor  # float32
+    fill: tf.Tensor  # bool, whether a limit is filled with sentences of nearly no score too
     query: tf.Tensor  # string
     query_weight: tf.Tensor  # float32, beside what matters in general, from 0 to 1
     max_per_document: tf.Tensor  # int32, sentences of each document that a text holds
@@ -104,6 +107,7 @@ def _choose(
     # the papers' choice is by logits, which differ where probabilities no longer do
     ranks = wanted if by_rouge else tf.where(share > 0.0, wanted, read.logits)
     least = tf.where(options.min_score > 0.0, options.min_score, -float("inf"))
+    enough = read.probability >= repeat(least, read.count)
 
     # (B,) the most sentences
     budget = budget_of(
@@ -114,6 +118,7 @@ def _choose(
         read.documents,
         options.max_per_document,
     )
+    enough &= _matters(wanted, texts, budget, options)
     limit, most = most_that_fit(budget, texts), options.max_sentences
     within = tf.minimum(tf.where(most == 0, limit, most), limit)
     most = tf.where(most == AUTOMATIC, most, within)
@@ -127,9 +132,26 @@ def _choose(
         words,
         read.rates if by_rouge else None,
         budget,
-        read.probability >= repeat(least, read.count),
+        enough,
         asked > 0.0,  # by the words of a summary the best for a query would be lost
     )
+
+
+def _matters(
+    wanted: tf.Tensor, texts: tf.RaggedTensor, budget: Budget, options: Options
+) -> tf.Tensor:
+    """Whether sentences (N,) matter enough to fill a limit, beside the best that has room in it.
+
+    A limit is no duty, unless a number of sentences or their score says how much is wanted.
+    """
+    rows = Rows.of(texts)
+    has_room = budget.holds(tf.zeros_like(wanted, tf.bool), rows)
+    best = rows.max(tf.where(has_room & may_be_chosen(texts), wanted, 0.0))
+
+    is_limit = tf.reduce_any(budget.limits < UNLIMITED, 1) & ~options.fill
+    is_limit &= (options.max_sentences == 0) & (options.min_score <= 0.0)
+    share = tf.where(options.query == "", ENOUGH, ENOUGH_ASKED)
+    return wanted >= rows.to_values(tf.where(is_limit, share * best, -float("inf")))
 
 
 def choose_keywords(
