@@ -174,13 +174,12 @@ class HttpConnection(H11Protocol):
         self._wait_for_head()
         # The application limits the requests itself, but for probes.
         self.limit_concurrency = None
-        idle = [
-            each
-            for each in self.connections
-            if isinstance(each, HttpConnection) and each is not self and each._may_go
-        ]
-        if idle and len(self.connections) > (self.config.limit_concurrency or math.inf):
-            min(idle, key=lambda each: each._seen).transport.abort()
+        if len(self.connections) > (self.config.limit_concurrency or math.inf):
+            others = (each for each in self.connections if isinstance(each, HttpConnection))
+            idle = [each for each in others if each is not self and each._may_go]
+            oldest = min(idle, key=lambda each: each._seen, default=None)
+            if oldest is not None:
+                oldest.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Called with the data of a client; uvicorn ends its own wait for a request."""
