@@ -2,13 +2,15 @@
 as a program over stdio."""
 
 import asyncio
+import io
+import json
 import sys
 
 import pytest
 from mcp import Client, StdioServerParameters
 
 from tfsum.cli.main import main
-from tfsum.cli.mcp import LARGEST, mcp_server
+from tfsum.cli.mcp import LARGEST, Lines, mcp_server
 from tfsum.errors import DataError
 from tfsum.inference.saved_model import shipped_folder
 
@@ -90,6 +92,13 @@ def test_no_other_file_and_no_address(call, file):
     assert "is no file below the server's folder" in answer and "secret" not in answer.replace(
         repr(file), ""
     )
+
+
+@pytest.mark.parametrize("half", [r"\ud83d", r"\uDE00", r"\ude00\ud83d", r"\\\ud83d"])
+def test_half_a_pair_of_utf_16_is_no_end_of_a_call(half):
+    line = next(Lines(io.BytesIO(f'"a{half} \\\\ud83d \\ud83d\\ude00"'.encode())))
+    text = json.loads(line)
+    assert "\ufffd" in text and text.endswith(" \\ud83d \U0001f600") and text.encode()
 
 
 def test_wrong_calls(call, shipped):

@@ -5,8 +5,11 @@ is fetched, and files are read only below --root.
 """
 
 import asyncio
+import io
 import json
 import pathlib
+import re
+import sys
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -52,8 +55,22 @@ INSTRUCTIONS = (
     " the server has a folder of files."
 )
 
+# Half a pair of UTF-16, after what may stand before it: JSON can write one, and no text has it.
+HALF = re.compile(r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)")
 Record = dict[str, object]
 FIELDS = SummaryRequest.model_fields
+
+
+class Lines(io.TextIOWrapper):
+    r"""Lines of JSON with U+FFFD in the place of half a pair of UTF-16, which the SDK answers not.
+
+    Example:
+        >>> next(Lines(io.BytesIO(rb'"\ud83d"')))
+        '"\\ufffd"'
+    """
+
+    def __next__(self) -> str:  # type: ignore[override]  # as TextIOWrapper's own
+        return HALF.sub(lambda found: r"\ufffd" if found[1] else found[0], super().__next__())
 
 
 class Call(Checked):
@@ -110,6 +127,7 @@ def run(arguments: Arguments) -> int:
     if root and not root.is_dir():
         arguments.parser.reject(f"--root {root}: no such folder")
     with needs_extra("mcp", "tfsum mcp"):
+        import anyio
         from mcp.server.stdio import stdio_server
 
     model = tfsum.load(arguments.model, compute=arguments.compute)
@@ -118,7 +136,8 @@ def run(arguments: Arguments) -> int:
     server = mcp_server(model, root)
 
     async def serve() -> None:
-        async with stdio_server() as (requests, answers):
+        lines = anyio.wrap_file(Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
+        async with stdio_server(lines) as (requests, answers):
             await server.run(requests, answers, server.create_initialization_options())
 
     asyncio.run(serve())
