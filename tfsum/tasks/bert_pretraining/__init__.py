@@ -11,9 +11,9 @@ def _settings() -> "type[parts.Recipe]":
 
 
 def _prepare() -> "type[parts.Preparation]":
-    from tfsum.tasks.bert_pretraining.prepare import PairPreparation
+    from tfsum.tasks.bert_pretraining.prepare import SegmentPreparation
 
-    return PairPreparation
+    return SegmentPreparation
 
 
 def _training() -> "parts.Training":

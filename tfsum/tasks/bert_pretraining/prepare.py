@@ -39,7 +39,7 @@ WITHOUT_SENTENCES = (
 _SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
-class PairPreparation(PairSettings, TextSettings, Preparation):
+class SegmentPreparation(PairSettings, TextSettings, Preparation):
     """Writes documents as sentence pairs, see `Preparation`.
 
     Words are masked later, when batches are made (`tfsum.tasks.bert_pretraining.masking`): a new
@@ -71,7 +71,7 @@ class PairPreparation(PairSettings, TextSettings, Preparation):
         shards: Number of files; fewer where a file would not have two documents.
 
     Example:
-        >>> PairPreparation(max_length=64, shards=4).write(
+        >>> SegmentPreparation(max_length=64, shards=4).write(
         ...     "books.txt.gz", "records/books", "minilm"
         ... )  # doctest: +SKIP
         {'documents': 1000, 'sentences': 41234, 'pairs': 5210, ...}

@@ -20,7 +20,7 @@ from tfsum.formats.text_settings import read_text_settings
 from tfsum.models.bert_for_pretraining import PRESETS, BertForPretraining
 from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.bert_pretraining.masking import Masking
-from tfsum.tasks.bert_pretraining.prepare import PairPreparation
+from tfsum.tasks.bert_pretraining.prepare import SegmentPreparation
 from tfsum.tasks.bert_pretraining.settings import (
     DataSettings,
     RecipeSettings,
@@ -103,7 +103,7 @@ def _prepare_splits(
     Returns:
         Split -> folder of its records.
     """
-    options = data.model_dump(include=set(PairPreparation.model_fields)) | text
+    options = data.model_dump(include=set(SegmentPreparation.model_fields)) | text
     held_out = options | {"same_document_share": 0.0}
     if data.validation is None:  # part of the training corpus is held out
         options |= {"part": "training", "held_out_share": data.validation_share}
@@ -111,12 +111,12 @@ def _prepare_splits(
 
     others = data.validation or data.train
     splits = {
-        "train": (data.train, PairPreparation(**options)),
-        "validation": (others, PairPreparation(**held_out)),
+        "train": (data.train, SegmentPreparation(**options)),
+        "validation": (others, SegmentPreparation(**held_out)),
     }
     if data.next_sentence != "none":
         held_out["same_document_share"] = 1.0
-        splits["same_document"] = (others, PairPreparation(**held_out))
+        splits["same_document"] = (others, SegmentPreparation(**held_out))
     return prepare_splits(data.records, vocabulary, splits)
 
 
