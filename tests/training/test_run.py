@@ -210,9 +210,10 @@ def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(
         r"\d); training stopped\. Its batch: document \d\.0\. The checkpoint before it",
     ):
         run.fit()
-    assert all(thread.startswith("checkpoint") for step, thread in checked if step < 4) and (
-        3 in dict(checked)
-    )
+    # the thread may find the weights of step 3 before that step ends, which then ends the interval
+    by_writer = [step for step, thread in checked if thread.startswith("checkpoint")]
+    others = [step for step, thread in checked if not thread.startswith("checkpoint")]
+    assert by_writer == [1, 2, 3] and all(step >= 3 for step in others)
     assert (
         sorted(steps_in(tmp_path / "checkpoints")) == [1, 2]
         and "not finite" not in capsys.readouterr().err
