@@ -18,7 +18,8 @@ from tfsum import export_model, verify
 from tfsum.errors import Error, ExportError
 from tfsum.export import model_card, saved_model
 from tfsum.export.golden import check_weights
-from tfsum.inference import allowed_operations
+from tfsum.inference import allowed_operations, exported_model
+from tfsum.inference.saved_model import read_description
 from tfsum.tasks.bert_sum_ext import export as extractive
 from tfsum.tensorflow_messages import message
 
@@ -168,6 +169,7 @@ def test_without_its_libraries_the_text_build_says_what_is_missing(exported, c_l
     assert done.returncode and "Op type not registered" in done.stderr
 
 
+@pytest.mark.slow  # optimizes a graph once more; .ci/run runs it, and test_export.py of Transformer
 def test_a_session_of_tensorflow_1_answers(exported, article):
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         meta = tf.compat.v1.saved_model.load(session, ["serve"], str(exported.folder))
@@ -186,6 +188,8 @@ def test_warm_up_requests_are_answered(exported):
         ).as_numpy_iterator()
     )
     assert len(records) == 10  # five signatures, twice
+    with opening_once():
+        model = exported_model.open_model(exported.folder, read_description(exported.folder))
     for record in records:
         log = message("PredictionLog").FromString(record)
         spec, inputs = log.predict_log.request.model_spec, log.predict_log.request.inputs
@@ -195,7 +199,7 @@ def test_warm_up_requests_are_answered(exported):
             proto = tf.make_tensor_proto(0)
             proto.ParseFromString(value.SerializeToString())
             tensors[name] = tf.make_ndarray(proto)
-        exported.ask(spec.signature_name, **tensors)
+        model.call(spec.signature_name, tensors)
 
 
 def test_versions_count_on_and_never_change(tmp_path):

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from cases import first_by_default
 
 tf = pytest.importorskip("tensorflow")
 
@@ -122,7 +123,7 @@ def test_texts_are_given_back_to_the_system():
     assert size() - before < 30e6
 
 
-@pytest.mark.parametrize("order", ["before", "after"])
+@pytest.mark.parametrize("order", first_by_default(["before", "after"]))
 def test_python_loads_tensorflow_only_for_what_else_needs_it(order, fresh_python):
     """The library works beside TensorFlow's Python and others, whichever is loaded first."""
     load = (

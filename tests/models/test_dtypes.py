@@ -114,6 +114,6 @@ def test_a_step_of_training(dtype):
     model, inputs = make("Transformer", dtype), inputs_of("Transformer")
     model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
     losses = model.fit(
-        {**inputs, "target_labels": inputs["target_ids"]}, epochs=20, verbose=0
+        {**inputs, "target_labels": inputs["target_ids"]}, epochs=10, verbose=0
     ).history["loss"]
-    assert np.isfinite(losses).all() and np.mean(losses[-5:]) < np.mean(losses[:5])
+    assert np.isfinite(losses).all() and np.mean(losses[-3:]) < np.mean(losses[:3])

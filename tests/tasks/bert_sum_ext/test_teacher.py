@@ -72,6 +72,7 @@ def test_another_vocabulary_is_refused(records, teacher, tmp_path):
         sentence_embeddings(records, str(tmp_path / "other"), word_piece, 16)
 
 
+@pytest.mark.slow  # a graph of training; .ci/run runs it
 def test_a_model_learns_them(records, teacher):
     """The loss is one less the mean cosine, and falls; batches leave out what is not read."""
     word_piece = WordPiece.from_file(teacher / "vocab.txt")
