@@ -27,8 +27,9 @@ USED = {
     },
     "sacrebleu": {"_ci", "_mean"},
     "tensorflow": {"_check_health_interval", "_check_health_timeout"},
-    # documented by Python, in spite of their names
-    "Python": {"_asdict", "_exit"},
+    # documented by Python, in spite of their names, but for argparse's `_actions`, which shtab
+    # itself reads
+    "Python": {"_actions", "_asdict", "_exit"},
 }
 # The names of these are not private by their form, and undocumented: tfsum.serving.server.
 UNDOCUMENTED = ("uvicorn", "h11", "starlette")

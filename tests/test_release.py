@@ -36,7 +36,8 @@ def test_the_citation_and_the_changelog_name_the_version_and_its_date():
     citation = yaml.safe_load(read("CITATION.cff"))
     assert citation["version"] == tfsum.__version__
     assert citation["license"] == metadata()["metadata"]["license"]
-    newest = re.search(r"(?m)^## (.*)$", read("CHANGELOG.md")).group(1)
+    versions = re.findall(r"(?m)^## (.*)$", read("CHANGELOG.md"))
+    newest = next(version for version in versions if version != "Unreleased")
     assert newest == f"{tfsum.__version__} ({citation['date-released']})"
 
 

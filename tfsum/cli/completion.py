@@ -32,7 +32,7 @@ def mark_values(parser: argparse.ArgumentParser, files: dict[str, str]) -> None:
         files: Mark of the arguments that files complete, `shtab.FILE`.
     """
     for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
+        if isinstance(action.choices, dict):  # the verbs of a parser
             for verb in action.choices.values():
                 mark_values(verb, files)
         elif str(action.metavar).startswith("{"):
