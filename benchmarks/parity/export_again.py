@@ -1,7 +1,7 @@
 """Exports a model again from an export of it: the same weights, the graph and the text rules of
 this checkout.
 
-    python -m benchmarks export_again saved_models/bert_sum_ext_news_en/2 served/news/3 \\
+    python -m benchmarks export_again saved_models/bert_sum_ext_news_en/3 served/news/4 \\
         --newline auto
     python -m benchmarks export_again saved_models/transformer_tatoeba_en_fr/1 served/en_fr/2
 

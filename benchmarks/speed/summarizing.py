@@ -2,7 +2,7 @@
 the graph, seconds from start, milliseconds of the encoder and of documents, documents a second.
 
     python -m benchmarks summarizing
-    python -m benchmarks summarizing saved_models/bert_sum_ext_news_en/2 served/news/1 \\
+    python -m benchmarks summarizing saved_models/bert_sum_ext_news_en/3 served/news/1 \\
         --rivals lexrank openvino-int8 --corpus ../shared/data/news/validation.jsonl.gz
 
 Prints tables in Markdown: medians of the rounds, the least in parentheses, and the ratio to the

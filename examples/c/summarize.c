@@ -1,7 +1,7 @@
 /* Summarizes text files with a model that tfsum exported, by TensorFlow's C API alone.
  *
  *   make
- *   ./summarize ../../saved_models/bert_sum_ext_news_en/2 ../article.txt
+ *   ./summarize ../../saved_models/bert_sum_ext_news_en/3 ../article.txt
  *
  * Prints the output `summary` of the signature serving_default for each file, and a new line after it.
  */

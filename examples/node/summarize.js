@@ -1,6 +1,6 @@
 // Summarizes text files with a model that tfsum exported, in Node.js.
 //
-//   node summarize.js ../../saved_models/bert_sum_ext_news_en/2 ../article.txt
+//   node summarize.js ../../saved_models/bert_sum_ext_news_en/3 ../article.txt
 //
 // Prints the output `summary` of the signature serving_default for each file, and a new line after it.
 

@@ -264,7 +264,7 @@ def test_five_hundred_documents_of_the_corpus(shared, run_pipeline):
         texts = [json.loads(line)["text"] for line in itertools.islice(file, 500)]
     documents = list(enumerate(texts))
     random.Random(3).shuffle(documents)
-    wanted = [row_of(result, "bert_sum_ext_news_en/2") for result in tfsum.load()(texts)]
+    wanted = [row_of(result, "bert_sum_ext_news_en/3") for result in tfsum.load()(texts)]
     found, failed = run_pipeline(documents, Summarize())
     assert not failed and sorted(key for key, _ in found) == list(range(len(texts)))
     assert all(same(row, wanted[key]) for key, row in found)

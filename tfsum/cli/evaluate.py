@@ -19,7 +19,7 @@ from tfsum.request import SummaryRequest
 from tfsum.tasks.recipes import section_class
 
 EXAMPLES = """examples:
-  tfsum evaluate saved_models/bert_sum_ext_news_en/2 test.jsonl
+  tfsum evaluate saved_models/bert_sum_ext_news_en/3 test.jsonl
   tfsum evaluate runs/news/best test.jsonl.gz --format json
   tfsum evaluate runs/cnndm/best 'cnndm.test.*.pt' --selection bertsum
   tfsum evaluate served/translator test.tsv.gz --source 1 --target 2 --words plain

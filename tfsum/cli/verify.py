@@ -4,7 +4,7 @@ import tfsum
 from tfsum.cli.options import FORMAT, Arguments, Options, print_as
 
 EXAMPLES = """examples:
-  tfsum verify saved_models/bert_sum_ext_news_en/2
+  tfsum verify saved_models/bert_sum_ext_news_en/3
 
 exit status 1 where something differs from that day; standard error shows what.
 """

@@ -74,5 +74,5 @@ def test_the_shipped_model_explains_itself(shipped):
     )
     assert (
         "expected of them together" in explanation.rule
-        and explanation.model == "bert_sum_ext_news_en/2"
+        and explanation.model == "bert_sum_ext_news_en/3"
     )
