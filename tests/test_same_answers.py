@@ -47,11 +47,14 @@ REQUESTS = {
     "newline": {"newline": "space", "sentences": 3},
     "trigrams": {"block_trigrams": True, "sentences": 5},
     "together": {"together": True, "words": 60},
+    "per document": {"together": True, "max_per_document": 1},
+    "filled": {"words": 60, "fill": True},
     "one sentence": {},
     "another language": {},
 }
 TEXTS = {
     "together": [TEXT, OTHER],
+    "per document": [TEXT, OTHER],
     "one sentence": ["The bridge was closed on Monday."],
     "another language": ["정부는 목요일 새 법안을 발표했다. 야당은 비판했다."],
 }
@@ -116,7 +119,7 @@ def post(server, path, body):
 def by_rest(server, texts, fields):
     text = texts if fields.get("together") else texts[0]
     answer = post(server, "/summarize", {"text": text, **fields})
-    assert (answer.pop("model"), answer.pop("version")) == (DEFAULT_MODEL, 2)
+    assert (answer.pop("model"), answer.pop("version")) == (DEFAULT_MODEL, 3)
     return answer
 
 
