@@ -13,6 +13,7 @@ from tfsum.errors import Error
 from tfsum.formats import model_folder, text_settings
 from tfsum.text.core_word_piece import CoreWordPiece, merge
 from tfsum.text.escape import Escape, is_reversible
+from tfsum.text.nfkc import MARK, Nfkc
 from tfsum.text.normalizer import fast_bert_model
 
 
@@ -102,6 +103,7 @@ class WordPiece(tf.Module):
     `tfsum.text.normalizer`). Invalid UTF-8 is dropped. Tables are stored once in
     an exported `tf.Module`. With a vocabulary made for it (`tfsum vocab`; `reversible` is True
     then) texts are written by `Escape` first, so that `Detokenizer` gives them back from their ids.
+    With a vocabulary that has the piece [NFKC] they are normalized by `Nfkc` first.
 
     Args:
         vocabulary: The word pieces in the order of their ids; [PAD] is the first.
@@ -161,7 +163,11 @@ class WordPiece(tf.Module):
         self.reversible = is_reversible(vocabulary.words)
         with tf.init_scope():
             options = (self.lowercase, self.strip_accents, max_characters)
-            self._escape = Escape(vocabulary.words, *options) if self.reversible else None
+            self._rewrite = None
+            if self.reversible:
+                self._rewrite = Escape(vocabulary.words, *options)
+            elif MARK in vocabulary.words:
+                self._rewrite = Nfkc()
             if ops == "text":
                 self._tokenizer = _TextOps(self)
             else:
@@ -213,7 +219,7 @@ class WordPiece(tf.Module):
             (N, P) int32, ragged; row_splits are int64.
         """
         strings = tf.convert_to_tensor(strings, tf.string)
-        return self._tokenizer.tokenize(strings if self._escape is None else self._escape(strings))
+        return self._tokenizer.tokenize(self._rewrite(strings) if self._rewrite else strings)
 
     def encode(self, strings: tf.Tensor) -> tf.RaggedTensor:
         """Turns texts into ids with [CLS] before and [SEP] after.

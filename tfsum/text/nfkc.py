@@ -1,0 +1,67 @@
+"""Unicode's compatibility normalization (NFKC), by core operations alone."""
+
+import unicodedata
+
+import numpy as np
+import tensorflow as tf
+
+from tfsum.text.compose import Compose
+from tfsum.text.normalizer import equal_pages, pooled
+from tfsum.text.rows import Rows, rows_and_places
+from tfsum.text.white_space import UNSPACED
+
+MARK = "[NFKC]"
+"""Piece of a vocabulary whose texts are normalized by NFKC, as those of e5 and XLM-R are."""
+
+_SAME = -1  # entry of a code point that stays
+_RUN = f"[{UNSPACED}]{{100}}"
+
+
+class Nfkc(tf.Module):
+    """Normalizes texts by NFKC, and parts runs of scripts without spaces after every
+    hundredth letter.
+
+    Wide and narrow forms, ligatures and circled numbers become plain characters ("Ｔ", "ﾀ", "①"),
+    letters and accents that are written apart are composed. Not done: putting several accents of a
+    letter in order. A sentence of Thai may be one word of over a hundred letters, and WordPiece
+    gives up on those.
+
+    Example:
+        >>> Nfkc()(tf.constant(["Ｔokyo ﬁne①"])).numpy()[0].decode()
+        'Tokyo fine1'
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="nfkc")
+        normal = {point: unicodedata.normalize("NFKC", chr(point)) for point in range(0x110000)}
+        changed = {point: text for point, text in normal.items() if text != chr(point)}
+        pool, spans = pooled(changed.values(), lambda text: [ord(character) for character in text])
+
+        entries = np.full(len(normal), _SAME, np.int32)
+        entries[list(changed)] = [spans[text] for text in changed.values()]
+        self._pages, self._page_of = map(tf.constant, equal_pages(entries))
+        self._pool = tf.constant(pool, tf.int32)
+        self._compose = Compose()
+
+    def __call__(self, strings: tf.Tensor) -> tf.Tensor:
+        """Normalizes texts.
+
+        Args:
+            strings: Texts, (N,) string; bytes that are not UTF-8 are dropped.
+
+        Returns:
+            (N,) string.
+        """
+        decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
+        codes, texts = decoded.flat_values, Rows.of(decoded)
+        entry = tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256)
+
+        # (M,) for each code point to be written the one it comes from, and its place in the value
+        origin, place = rows_and_places(tf.where(entry == _SAME, 1, entry % 64))
+        entry = tf.gather(entry, origin)
+        changed = tf.gather(self._pool, tf.where(entry == _SAME, 0, entry // 64 + place))
+        codes = tf.where(entry == _SAME, tf.gather(codes, origin), changed)
+
+        codes, row = self._compose(codes, texts.at(origin).owner)
+        normal = tf.strings.unicode_encode(Rows(row, texts.count).ragged(codes), "UTF-8")
+        return tf.strings.regex_replace(normal, _RUN, r"\0 ")
