@@ -99,7 +99,7 @@ def test_numbers(stub, value):
 
 
 @pytest.mark.parametrize(
-    "shape", [[1 << 62, 0], [1] * 70, [1 << 40, 1 << 40, 0], [-1], [1 << 62] * 300]
+    "shape", [[0, 1 << 62], [1] * 70, [0, 1 << 40, 1 << 40], [-1], [1, *[1 << 62] * 300]]
 )
 def test_shapes_that_no_array_has_are_refused(stub, shape):
     listed = TensorProto(dtype=1)
@@ -242,6 +242,15 @@ def test_a_value_for_many_rows_counts_as_often(stub):
     many.tensor_shape.dim.add(size=1000)
     code, details = refused(stub.Predict, request(text=many))
     assert code == "INVALID_ARGUMENT" and "--max-body" in details
+
+
+@pytest.mark.parametrize("rows, values", [(2000, 2000), (1, 2000)])
+def test_values_are_counted_before_an_array_is_made_of_them(stub, monkeypatch, rows, values):
+    monkeypatch.setattr("tfsum.serving.tensor_proto.np.array", None)
+    many = TensorProto(dtype=7, string_val=[b""] * values)
+    many.tensor_shape.dim.add(size=rows)
+    code, said = refused(stub.Predict, request(text=many))
+    assert code == "INVALID_ARGUMENT" and f"{values} " in said
 
 
 def test_what_is_no_request_is_refused(server):

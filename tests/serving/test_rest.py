@@ -632,6 +632,15 @@ def test_limits_of_documents(models, serving):
     assert answer.status_code == 413 and "11 bytes" in answer.json()["error"]
 
 
+def test_an_answer_as_wide_as_its_longest_row_has_a_limit(ask, monkeypatch):
+    monkeypatch.setattr("tfsum.serving.predictor.MAX_PLACES", 200)
+    body = {"signature_name": "words", "instances": ["a." * 30, *[""] * 9]}
+    answer = ask("POST", TEXT, json.dumps(body).encode())
+    assert answer.status_code == 413 and "each of the 10 texts" in answer.json()["error"]
+    for allowed in ({**body, "instances": ["a." * 30]}, {**body, "signature_name": "raw"}):
+        assert ask("POST", TEXT, json.dumps(allowed).encode()).status_code == 200
+
+
 def test_rows_are_counted_before_arrays_are_made_of_them(ask, monkeypatch):
     monkeypatch.setattr("tfsum.serving.rest.read_inputs", None)
     many = {"instances": [""] * 100_000}, {"inputs": {"text": [""] * 100_000}}

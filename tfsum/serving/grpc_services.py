@@ -15,12 +15,11 @@ from tfsum.serving.predictor import (
     Predictor,
     Take,
     as_request_error,
-    byte_count,
     offload,
     span,
 )
 from tfsum.serving.request_error import CODES, RequestError, invalid, require
-from tfsum.serving.servable import Arrays, Signature, headers_of
+from tfsum.serving.servable import Arrays, Signature, byte_count, headers_of
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
 from tfsum.tensorflow_messages import Fields, message
 
@@ -123,6 +122,9 @@ class GrpcServices:
             )
             signature = servable.signatures[name]
             names = signature.wanted_outputs(request.output_filter)
+            for tensor in request.inputs.values():
+                dims = tensor.tensor_shape.dim
+                self._predictor.check_rows(dims[0].size if dims else 1)
             inputs = await offload(request.ByteSize(), _read_inputs, request, signature)
 
             outputs = await self._predictor.predict(servable, signature, inputs, take)

@@ -14,8 +14,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from tfsum.serving.batching import Batcher
 from tfsum.serving.model_versions import STATES, ModelVersions
 from tfsum.serving.request_error import RequestError, require
-from tfsum.serving.row_costs import SEPARATOR
-from tfsum.serving.servable import Arrays, Servable, Signature
+from tfsum.serving.row_costs import MAX_PLACES, SEPARATOR, place_count
+from tfsum.serving.servable import Arrays, Servable, Signature, byte_count
 from tfsum.serving.settings import ServerSettings
 
 try:
@@ -170,7 +170,7 @@ class Predictor:
         Raises:
             RequestError: The request or its answer is too large, too late, or refused by the model.
         """
-        self._check_limits(inputs)
+        self._check_limits(signature, inputs)
         with span(
             "predict",
             model_name=servable.name,
@@ -260,13 +260,20 @@ class Predictor:
             self.answering -= 1
             self.bodies -= sum(sizes)
 
-    def _check_limits(self, inputs: Arrays) -> None:
-        """Checks the number of rows, and the bytes of each document and of all."""
+    def _check_limits(self, signature: Signature, inputs: Arrays) -> None:
+        """Checks the number of rows, the bytes of each document and of all, and the width of an
+        answer."""
         max_bytes, max_total = self.settings.max_document_bytes, self.settings.max_body
         for name, array in inputs.items():
             texts = [*array.flat] if array.dtype == object else []
             separators = sum(text.count(SEPARATOR) for text in texts)
             self.check_rows(separators + (len(array) if array.ndim else 1))
+            require(
+                signature.mergeable or place_count(texts) <= MAX_PLACES,
+                f"the answer to each of the {len(texts)} texts would be as wide as that to the"
+                " longest, which has very many sentences; send it in a request of its own",
+                http_status=413,
+            )
             sizes = [*map(len, texts)]
             longest, total = max(sizes, default=0), sum(sizes)
             require(
@@ -282,23 +289,6 @@ class Predictor:
                 f" {max_total}; send fewer, or start the server with a larger --max-body",
                 http_status=413,
             )
-
-
-def byte_count(arrays: Arrays) -> int:
-    """The bytes of arrays, with those of their texts.
-
-    Args:
-        arrays: Name -> array.
-
-    Example:
-        >>> import numpy as np
-        >>> byte_count({"count": np.zeros(2, np.int32), "summary": np.array([b"It"], object)})
-        18
-    """
-    texts = (array.flat for array in arrays.values() if array.dtype == object)
-    return sum(array.nbytes for array in arrays.values()) + sum(
-        sum(map(len, text)) for text in texts
-    )
 
 
 def as_request_error(error: Exception) -> RequestError:

@@ -32,13 +32,14 @@ from tfsum.serving.json_tensor import (
     signature_name,
     write_outputs,
 )
-from tfsum.serving.predictor import Predictor, byte_count, offload
+from tfsum.serving.predictor import Predictor, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import (
     Arrays,
     Servable,
     Signature,
     TensorInfo,
+    byte_count,
     headers_of,
     sizes_of,
 )

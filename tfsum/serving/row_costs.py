@@ -1,6 +1,7 @@
 """What the rows of a request cost to compute, in characters, and parts of a cost."""
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,6 +14,7 @@ NUMBER_COST = 4  # characters; a token has about four
 ENDS = ".!?\n\r\v\f\x85\u2028\u2029…。．｡！？؟।"
 MARKS = "".join(mark for mark in map(chr, range(128)) if not mark.isalnum() and mark not in ENDS)
 END_TOKENS = 3
+MAX_PLACES = 1 << 21  # for sentences in the rows of an answer, of which the widest is the width
 SEPARATOR = DOCUMENT_SEPARATOR.encode()
 
 
@@ -41,10 +43,28 @@ def row_sizes(inputs: Arrays) -> list[int]:
 def _text_cost(text: bytes) -> int:
     """The cost of a text: its bytes, or more where its words or sentences are very short; each of
     its documents costs what a row does."""
-    ends = sum(text.count(end.encode()) for end in ENDS)
+    ends = _ends(text)
     marks = len(text) - len(text.translate(None, MARKS.encode()))
     tokens = END_TOKENS * ends + marks
     return max(len(text), NUMBER_COST * tokens) + ROW_COST * text.count(SEPARATOR)
+
+
+def _ends(text: bytes) -> int:
+    """The number of marks that may end a sentence."""
+    return sum(text.count(end.encode()) for end in ENDS)
+
+
+def place_count(texts: Sequence[bytes]) -> int:
+    """The number of places for sentences in an answer whose rows are as wide as the widest.
+
+    Args:
+        texts: Texts of a request.
+
+    Example:
+        >>> place_count([b"It rained. It did.", b""])
+        4
+    """
+    return len(texts) * max(map(_ends, texts), default=0)
 
 
 def divide_rows(sizes: list[int], max_size: int, max_rows: int | None = None) -> list[slice]:

@@ -288,6 +288,22 @@ class Servable:
             raise RequestError(CODE_OF_NUMBER[error.number], error.reason) from None
 
 
+def byte_count(arrays: Arrays) -> int:
+    """The bytes of arrays, with those of their texts.
+
+    Args:
+        arrays: Name -> array.
+
+    Example:
+        >>> byte_count({"count": np.zeros(2, np.int32), "summary": np.array([b"It"], object)})
+        18
+    """
+    texts = (array.flat for array in arrays.values() if array.dtype == object)
+    return sum(array.nbytes for array in arrays.values()) + sum(
+        sum(map(len, text)) for text in texts
+    )
+
+
 def headers_of(servable: Servable) -> dict[str, str]:
     """The header of a model's metadata; none for a model that is not extractive.
 

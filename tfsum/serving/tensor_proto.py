@@ -118,13 +118,13 @@ def from_proto(proto: Fields) -> np.ndarray:
         )
         return np.frombuffer(content, dtype.newbyteorder("<")).astype(dtype).reshape(shape)
 
-    values = list(getattr(proto, VALUE_FIELDS[name]))
+    values = getattr(proto, VALUE_FIELDS[name])
     missing = size - len(values)
     require(
         0 <= missing <= MAX_REPEATED and (values or not size),
         f"a tensor of the shape {shape} has {len(values)} values",
     )
-    values += values[-1:] * missing
+    values = [*values, *values[-1:] * missing]
     try:
         return np.array(values, BITS.get(name, dtype)).view(dtype).reshape(shape)
     except OverflowError:
