@@ -66,6 +66,27 @@ def plain_scores(exported, text: str) -> tuple[np.ndarray, dict]:
     )
 
 
+def test_embeddings_are_those_of_the_plain_model(transformer, article):
+    """Of a text as one sentence, and of every sentence of a text beside its score."""
+    model = BertSumExt.from_pretrained(str(transformer.source))
+
+    def plain(sentences: list[str]) -> np.ndarray:
+        batch = windows_in_python(sentences, transformer.source, model.window_length)
+        return model.read(batch)[2].numpy()[0]
+
+    texts = ["The bridge was closed. It fell.", "rain"]
+    found = transformer.ask("embed", text=texts)["embedding"]
+    np.testing.assert_allclose(found, [plain([text])[0] for text in texts], atol=1e-5)
+
+    read = transformer.ask("read", text=[article, "rain"])
+    data, count = article.encode(), read["count"][0]
+    sentences = [data[a:b].decode() for a, b in zip(read["start"][0], read["end"][0])][:count]
+    np.testing.assert_allclose(read["embedding"][0], plain(sentences), atol=1e-5)
+    assert not read["embedding"][1, 1:].any()
+    scored = transformer.ask("score", text=[article, "rain"])
+    assert all(np.array_equal(read[name], scored[name]) for name in scored)
+
+
 def storage(exported) -> str:
     return json.loads((exported.folder / "assets.extra" / "tfsum.json").read_text())["storage"]
 

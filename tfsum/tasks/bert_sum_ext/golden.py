@@ -11,7 +11,7 @@ EXTRACT = {"text": "string"} | {entry.name: TYPES[type(entry.nothing)] for entry
 
 def signatures(description: dict) -> dict[str, dict[str, str]]:
     """The signatures of an export, by name, with the types of their inputs."""
-    return {
+    found = {
         "serving_default": {"text": "string"},
         "summarize": {"text": "string", "max_sentences": "int32", "block_trigrams": "bool"},
         "extract": EXTRACT,
@@ -19,6 +19,9 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
         "score": {"text": "string"},
         "score_ids": {"token_ids": "int32", "segment_ids": "int32", "sentence_starts": "int32"},
     }
+    if description["config"]["bert_sum_ext"].get("embedding_width"):
+        found |= {"embed": {"text": "string"}, "read": {"text": "string"}}
+    return found
 
 
 def requests(description: dict) -> list[dict]:
@@ -42,6 +45,9 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
     every = model.call("score", {"text": text})
     within = model.call("extract", {"text": text, **asked})
     words = model.call("keywords", {"text": text, "max_keywords": number})
+    meanings = None
+    if "embed" in model.signatures:
+        meanings = model.call("embed", {"text": text})["embedding"]
     return [
         {
             "summary": outputs["summary"][i].decode("utf-8"),
@@ -53,6 +59,7 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
             "all_scores": every["score"][i, : every["count"][i]].tolist(),
             "within": within["summary"][i].decode("utf-8"),
             "keyword_scores": words["score"][i].tolist(),
+            **({} if meanings is None else {"embedding": meanings[i].tolist()}),
         }
         for i, count in enumerate(outputs["count"].tolist())
     ]

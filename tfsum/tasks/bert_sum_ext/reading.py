@@ -38,6 +38,7 @@ class Read(NamedTuple):
     pieces: tf.RaggedTensor  # (N, .) int32, without special tokens
     start: tf.Tensor  # (N,) int32, the first byte in the text
     end: tf.Tensor  # (N,) int32, the byte after it
+    vectors: tf.Tensor  # (N, D) float32, of which the head makes the logits
     logits: tf.Tensor  # (N,) float32
     rates: tf.Tensor | None  # (P, 2) float32, what a word head expects of each piece
     documents: Rows  # of (N,): of a text that holds several, each has its own
@@ -85,6 +86,7 @@ class Reader(tf.Module):
         self.window_length = window_length
         self.head_reads_padding = model.config["legacy"]
         self.word_head = model.config["word_head"]
+        self.embeds = bool(model.config["embedding_width"])
         self.width = model.bert.config["hidden_size"]
         self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id, frequent)
@@ -107,9 +109,7 @@ class Reader(tf.Module):
         sentences = split["sentences"]
         per_document = sentences.row_lengths()
         pieces = self.word_piece.tokenize(sentences.flat_values)
-        windows = pack_windows(
-            pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
-        )
+        windows = self._pack(pieces, per_document)
         vectors, *rates = self.encode_windows(windows)
         in_documents = Rows.of(sentences)
         in_texts = Rows(in_documents.to_values(texts.owner), texts.count)
@@ -127,12 +127,29 @@ class Reader(tf.Module):
             pieces,
             split["start"].flat_values + first,
             split["end"].flat_values + first,
+            vectors,
             self.score_documents(vectors, tf.cast(per_document, tf.int32)),
             _at_pieces(rates[0], pieces, windows["pieces_cut"]) if rates else None,
             in_documents,
             tf.cast(texts.sum(per_document), tf.int32),
             about,
         )
+
+    def embed(self, vectors: tf.Tensor) -> tf.Tensor:
+        """`BertSumExt.embed_sentences` of vectors (N, D)."""
+        with self.weights.model(self.weights.read("embedding/")) as model:
+            return model.embed_sentences(vectors)
+
+    def embed_texts(self, text: tf.Tensor) -> tf.Tensor:
+        """The embeddings (B, W) of texts (B,), each read as one sentence."""
+        pieces = self.word_piece.tokenize(text)
+        windows = self._pack(pieces, tf.ones_like(pieces.row_lengths()))
+        return self.embed(self.encode_windows(windows)[0])
+
+    def _pack(self, pieces: tf.RaggedTensor, per_document: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The windows of sentences (N, .), see `pack_windows`."""
+        special = self.word_piece.cls_id, self.word_piece.sep_id
+        return pack_windows(pieces, per_document, self.window_length, *special)
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 3, autograph=False)
     def encode(
