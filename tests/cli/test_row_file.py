@@ -60,14 +60,42 @@ def test_answers_of_a_killed_call_are_kept_but_a_cut_one(tmp_path):
     assert not partial.exists()
 
 
-def test_a_field_that_the_rows_have_is_not_written_over(tmp_path):
-    file = RowFile(str(tmp_path / "out.csv"), {})
-    add(file)
-    for number in (1, 2, 3):
-        file.write(f"a.jsonl:{number}", {"text": "one"})
+def test_a_field_that_the_rows_have_is_refused_at_once(tmp_path):
     with pytest.raises(Error, match="a.jsonl:1: has the field text already; .* --into"):
-        file.finish()
-    assert not (tmp_path / "out.csv").exists() and (tmp_path / "out.csv.partial").exists()
+        add(RowFile(str(tmp_path / "out.csv"), {"into": "text"}))
+    file = RowFile(str(tmp_path / "out.csv"), {"into": "short"})
+    add(file)
+    with pytest.raises(Error, match="a.jsonl:1: has the field id already"):
+        file.write("a.jsonl:1", {"short": "one", "id": 1})
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_call_that_answered_nothing_is_not_in_the_way_of_the_right_one(tmp_path, capsys):
+    source, path = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"id": "1", "text": ""}\nnull\n{"id": "2", "text": "", "summary": "no"}\n')
+    words = ["summarize", str(source), "-o", str(path)]
+    assert main([*words, "--field", "txt"]) == 1
+    assert "no row has the field 'txt'" in capsys.readouterr().err
+    assert main([*words, "--field", "text"]) == 1
+    assert "rows.jsonl:3: has the field summary already" in capsys.readouterr().err
+    assert main([*words, "--field", "text", "--into", "short"]) == 1
+    assert f"1 could not be summarized ({path}.errors.jsonl has them)" in capsys.readouterr().err
+    assert [row["short"] for row in written(path)] == ["", ""]
+
+
+@pytest.mark.usefixtures("opened_once")
+def test_a_remark_that_many_rows_have_is_printed_for_the_first_ones(tmp_path, capsys):
+    source = tmp_path / "rows.csv"
+    source.write_text("text\n" + '"It rained. It rained."\n' * 5 + '""\n' * 5)
+    assert main(["summarize", str(source), "--field", "text", "--words", "1"]) == 0
+    err = capsys.readouterr().err.splitlines()
+    assert sum("is empty, skipped" in line for line in err) == 3 + 1
+    assert sum("rows.csv:2: warning:" in line for line in err) == 1
+    assert not any("rows.csv:5: warning:" in line for line in err)
+    assert (
+        "tfsum: 2 more rows: the warning 'limit'" in err
+        and "tfsum: 2 more rows: is empty, skipped" in err
+    )
 
 
 def written(path):

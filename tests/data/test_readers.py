@@ -68,7 +68,7 @@ def test_a_corpus_without_summaries(tmp_path):
         ),
         ("c.jsonl", b'{"text": "a"}\n', r"c.jsonl:1: field 'summary': found fields text"),
         ("c.jsonl", b"{oops}\n", r"c.jsonl:1: not JSON"),
-        ("c.jsonl", b"[1]\n", r"c.jsonl:1: found a list"),
+        ("c.jsonl", b"[1]\n", r"c.jsonl:1: found .1., expected"),
         (
             "c.jsonl",
             b'{"text": "a", "summary": "b"}\n{"text": ' + b"[" * 100_000 + b"\n",

@@ -116,7 +116,7 @@ WRONG = {
     "deep": (b'{"text": ' + b"[" * 100_000, "not JSON .*nested too deep"),
     "number": (b'{"text": ' + b"9" * 5_000 + b"}", "not JSON .Exceeds the limit"),
     "cut": (b'{"text": "It ra', "not JSON"),
-    "null": (b"null", "found a NoneType"),
+    "null": (b"null", "found null"),
     "log": (b"INFO: 3 rows", "not JSON"),
     "field": (b'{"body": "It rained."}', "field 'text': found fields body"),
 }
@@ -149,7 +149,7 @@ ARRAYS = {  # the second and third rows are wrong, or one of them
     "null": (
         '[{"text": "a"}, null, 7, {"text": "b"}]',
         ["a", "b"],
-        ["2: found a N", "3: found a i"],
+        ["2: found null", "3: found 7"],
     ),
     "quotes": ('[{"text": "a"}, {"text": "x "y""},\n{"text": "b"}]', ["a", "b"], ["2: not JSON"]),
     "two arrays": ('[{"text": "a"}]\n[{"text": "b"}]', ["a", "b"], []),

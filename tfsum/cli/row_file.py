@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Set
 from typing import Any
 
 from tfsum.atomic_files import atomic_path, follow_no_link, write_atomically
@@ -30,6 +30,7 @@ class RowFile:
 
     Attributes:
         existing: Number of answers that an earlier call has written.
+        failed: File of the rows that have none.
 
     Raises:
         Error: The file holds answers of other options, or cannot be written.
@@ -48,7 +49,9 @@ class RowFile:
 
     def __init__(self, path: str, options: dict[str, Any]) -> None:
         self.path = pathlib.Path(path)
+        self.failed = self.path.with_name(f"{self.path.name}.errors.jsonl")
         self._partial = self.path.with_name(f"{self.path.name}.partial")
+        self._into = {options.get("into")}
         self._rows: dict[str, Row] = {}
         self._answers: dict[str, dict[str, Any]] = {}
         self._errors: dict[str, str] = {}
@@ -64,18 +67,20 @@ class RowFile:
         self._file.seek(0)
         content = self._file.read()
         whole = content.rfind(b"\n") + 1
-        self._file.truncate(whole)
         before, *lines = map(json.loads, content[:whole].splitlines() or [json_line(head).encode()])
-        if before != head:
-            raise Error(
-                f"--output {self.path}: {self._partial.name} holds answers with other options:"
-                f" {json_line(before)}; give the same, or remove that file"
-            )
-        if not whole:
-            self._append(head)
         for line in lines:
             self._answers |= line.get("answers", {})
             self._errors |= line.get("errors", {})
+        if before != head:
+            if any(any(answer.values()) for answer in self._answers.values()):
+                raise Error(
+                    f"--output {self.path}: {self._partial.name} holds answers with other options:"
+                    f" {json_line(before)}; give the same, or remove that file"
+                )
+            whole, self._answers, self._errors = 0, {}, {}  # nothing that took time is lost
+        self._file.truncate(whole)
+        if not whole:
+            self._append(head)
 
     def _append(self, line: dict[str, Any]) -> None:
         self._file.write(f"{json_line(line)}\n".encode())
@@ -86,6 +91,9 @@ class RowFile:
 
         Args:
             document: Row with its fields, or with what is wrong with it.
+
+        Raises:
+            Error: It has a field of the name of the summary's already.
         """
         if document.error is not None:
             if document.name not in self._errors:
@@ -93,6 +101,7 @@ class RowFile:
                 self._append({"errors": {document.name: str(document.error)}})
         elif document.row is not None:
             self._rows[document.name] = document.row
+            self._refuse_taken(document.name, self._into)
 
     def has(self, name: str) -> bool:
         """Whether there is an answer to a row.
@@ -108,8 +117,12 @@ class RowFile:
         Args:
             name: Name of the row.
             answer: Fields that are added to those of the row.
+
+        Raises:
+            Error: The row has one of them already.
         """
         if not self.has(name):
+            self._refuse_taken(name, answer.keys())
             self._answers[name] = answer
             self._append({"answers": {name: answer}})
 
@@ -117,22 +130,20 @@ class RowFile:
         """Writes the file of all rows, and that of the errors; the partial one goes.
 
         Raises:
-            Error: A row has a field of the name of an answer's already, or the file cannot be
-                written.
+            Error: The file cannot be written.
         """
-        rows = list(self._joined())
+        rows = [row | self._answers[name] for name, row in self._rows.items()]
         try:
             if self.path.suffix == ".parquet":
                 self._write_parquet(rows)
             else:
                 write_atomically(self.path, _text_of(self.path.suffix, rows))
-            failed = self.path.with_name(f"{self.path.name}.errors.jsonl")
-            failed.unlink(missing_ok=True)
+            self.failed.unlink(missing_ok=True)
             if self._errors:
                 lines = [
                     json_line({"row": name, "error": error}) for name, error in self._errors.items()
                 ]
-                write_atomically(failed, "\n".join([*lines, ""]))
+                write_atomically(self.failed, "\n".join([*lines, ""]))
         except OSError as error:
             raise Error(f"--output {self.path}: cannot be written ({error.strerror})") from None
         self.close()
@@ -142,16 +153,12 @@ class RowFile:
         """Closes the partial file, which keeps its answers."""
         self._file.close()
 
-    def _joined(self) -> Iterator[Row]:
-        """The rows that have answers, with them."""
-        for name, row in self._rows.items():
-            answer = self._answers[name]
-            if taken := row.keys() & answer.keys():
-                raise Error(
-                    f"{name}: has the field {', '.join(sorted(taken))} already; name"
-                    " another for the summary with --into"
-                )
-            yield row | answer
+    def _refuse_taken(self, name: str, fields: Set[str | None]) -> None:
+        if taken := self._rows[name].keys() & fields:
+            raise Error(
+                f"{name}: has the field {', '.join(sorted(taken))} already; name another for the"
+                " summary with --into"
+            )
 
     def _write_parquet(self, rows: list[Row]) -> None:
         try:

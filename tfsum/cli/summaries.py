@@ -5,6 +5,7 @@ import dataclasses
 import io
 import itertools
 import json
+import math
 import pathlib
 import re
 import sys
@@ -18,6 +19,7 @@ from tfsum import html_page
 from tfsum.atomic_files import write_atomically
 from tfsum.cli.answer_files import AnswerFiles
 from tfsum.cli.options import Arguments, json_line, printable
+from tfsum.cli.remarks import FEW, Remarks
 from tfsum.cli.row_file import RowFile
 from tfsum.errors import DataError, Error
 from tfsum.generation.generator import Generated
@@ -83,8 +85,9 @@ def answer_sources(
 
     total = count_rows(sources) if arguments.field else len(sources)
     silent = total == 1 or not sys.stderr.isatty()
-    with tqdm(total=total, unit="document", disable=silent, file=sys.stderr, **bar_size()) as bar:
-        documents = unanswered(sources, arguments, files, failures, bar)
+    bar = tqdm(total=total, unit="document", disable=silent, file=sys.stderr, **bar_size())
+    with Remarks(bar, FEW if arguments.field else math.inf) as remarks, bar:
+        documents = unanswered(sources, arguments, files, failures, remarks)
         if together:
             results = _together(documents, summarize, bar)
         else:
@@ -94,9 +97,11 @@ def answer_sources(
         for document, result, names in results:
             if document.left_out and isinstance(result, SummaryAnswer):
                 result = _of_the_file(result, document)
-            warnings = [f"warning: {sentence_of(one)}" for one in getattr(result, "warnings", [])]
-            for note in (*document.notes, *warnings):
-                bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
+            for note in document.notes:
+                remarks.add(document.name, note, note)
+            for warning in getattr(result, "warnings", []):
+                sentence = f"warning: {sentence_of(warning)}"
+                remarks.add(document.name, sentence, f"the warning {warning['code']!r}")
 
             if isinstance(files, RowFile):
                 files.write(document.name, _fields(result, form, arguments.into))
@@ -119,7 +124,8 @@ def answer_sources(
     if files and files.existing:
         print(f"tfsum: {files.existing} answer(s) in {arguments.output} already", file=sys.stderr)
     if failures:
-        print(f"tfsum: {len(failures)} could not be summarized:", file=sys.stderr)
+        listed = f" ({files.failed} has them)" if isinstance(files, RowFile) else ""
+        print(f"tfsum: {len(failures)} could not be summarized{listed}:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
     return int(bool(failures))
 
@@ -161,7 +167,7 @@ def unanswered(
     arguments: Arguments,
     files: AnswerFiles | RowFile | None,
     failures: list[str],
-    bar: tqdm,
+    remarks: Remarks,
 ) -> Iterator[Document]:
     """The documents that have no answer yet.
 
@@ -174,7 +180,7 @@ def unanswered(
     for source in sources:
         try:
             if not rows and own and own.is_answered(source, source.name):
-                bar.update()
+                remarks.bar.update()
                 continue
             for document in read_source(source, arguments.field, arguments.encoding, id):
                 repeated = rows and document.name in names
@@ -189,19 +195,18 @@ def unanswered(
                         " by --id"
                     )
                 elif rows and not document.text.strip():
-                    note = printable(f"tfsum: {document.name}: is empty, skipped")
-                    bar.write(note, file=sys.stderr)
+                    remarks.add(document.name, "is empty, skipped", "is empty, skipped")
                     if isinstance(files, RowFile):
                         files.write(document.name, {arguments.into: ""})
                 elif not (rows and own and own.is_answered(source, document.name)):
                     yield document
                     continue
-                bar.update()
+                remarks.bar.update()
         except DataError as error:
             if len(sources) == 1:
                 raise
             failures.append(str(error))
-            bar.update()
+            remarks.bar.update()
 
 
 def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) -> Iterator[Result]:

@@ -107,12 +107,11 @@ def checked_row(place: str, value: object) -> Row:
     Example:
         >>> checked_row("a.jsonl:1", None)
         Traceback (most recent call last):
-        tfsum.errors.DataError: a.jsonl:1: found a NoneType, expected an object with named fields
+        tfsum.errors.DataError: a.jsonl:1: found null, expected an object with named fields
     """
     if not isinstance(value, dict):
-        raise DataError(
-            f"{place}: found a {type(value).__name__}, expected an object with named fields"
-        )
+        found = json.dumps(value, ensure_ascii=False)
+        raise DataError(f"{place}: found {found:.40}, expected an object with named fields")
     return value
 
 

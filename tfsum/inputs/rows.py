@@ -32,7 +32,7 @@ def read_rows(data: bytes, text: str, name: str) -> Iterator[tuple[int, Row | Da
         >>> for line, row in read_rows(b"", rows, "a.jsonl"):
         ...     print(line, row)
         1 {'text': 'It rained.'}
-        2 a.jsonl:2: found a NoneType, expected an object with named fields
+        2 a.jsonl:2: found null, expected an object with named fields
         3 a.jsonl:3: not JSON (Unterminated string starting at at column 10: '{"text": "We st'); \
 expected one object a line
     """
