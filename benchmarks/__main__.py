@@ -15,6 +15,7 @@ BENCHMARKS = {
     "decoding": ("speed.decoding", "tokens a second of writers, beside CTranslate2 and others"),
     "asked": ("quality.asked", "lengths, keywords, queries and meetings, beside other programs"),
     "writing": ("quality.writing", "what an abstractive model writes, and from where"),
+    "languages": ("quality.languages", "extractive models in many languages, beside lead"),
     "pretraining": ("quality.pretraining", "a BERT pretrained on a GPU under JAX"),
     "load": ("serving.load", "rates, latencies and faults of `tfsum serve`"),
     "fuzz": ("serving.fuzz", "random and mutated requests to `tfsum serve`"),

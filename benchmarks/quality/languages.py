@@ -1,0 +1,115 @@
+"""Extractive models in many languages, beside lead, the longest sentences and the best ones.
+
+    python -m benchmarks languages rows.jsonl.gz --group lang \\
+        --model open=served/multilingual/1 --model news=saved_models/bert_sum_ext_news_en/3
+
+Prints a table for each metric: for each group of documents ROUGE F of the first sentences, and what
+each system has more, with a 95 % interval (bootstrap over documents). "=" marks a system that has
+no more characters than the first sentences: a longer summary alone scores higher where references
+are long. The share is how far a model is on the way from the first sentences to the best ones.
+Words are plain ones; a character of a script without spaces is a word.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+
+import tfsum
+from benchmarks import corpora, results
+from tfsum.evaluation.rouge import METRICS
+from tfsum.tasks.bert_sum_ext.evaluate import ExtractiveReport, score_systems
+from tfsum.text.sentence_splitter import SentenceSplitter
+
+AT_ONCE = 16  # documents of a call
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of this benchmark."""
+    parser.add_argument("corpus", nargs="+", help="documents with their summaries, as JSON lines")
+    parser.add_argument("--model", action="append", required=True, metavar="NAME=FOLDER")
+    parser.add_argument("--group", default="lang", help="field by which documents are grouped")
+    parser.add_argument("--sentences", type=int, default=3)
+    parser.add_argument("--limit", type=int, help="documents of each group, evenly from all")
+    parser.add_argument("--newline", default="sentence", help="meaning of a new line")
+
+
+def summaries(model: tfsum.Summarizer, texts: Sequence[str], **options: object) -> list[list[str]]:
+    """The sentences that a model chooses of each text."""
+    parts = (texts[i : i + AT_ONCE] for i in range(0, len(texts), AT_ONCE))
+    return [answer.sentences for part in parts for answer in model(part, **options)]
+
+
+def within(sentences: Sequence[str], characters: int) -> list[str]:
+    """The longest sentences that fit, in their order; the shortest one if none does."""
+    chosen: set[int] = set()
+    for place in sorted(range(len(sentences)), key=lambda i: -len(sentences[i])):
+        if len(" ".join(sentences[i] for i in {*chosen, place})) <= characters:
+            chosen.add(place)
+    kept = [sentences[i] for i in sorted(chosen)]
+    return kept or [min(sentences, key=len)]
+
+
+def measure(
+    rows: Sequence[dict], models: dict[str, tfsum.Summarizer], options: argparse.Namespace
+) -> ExtractiveReport:
+    """Scores all systems on the documents of a group."""
+    texts, references = [row["text"] for row in rows], [row["summary"] for row in rows]
+    split = SentenceSplitter(options.newline).split(texts)["sentences"].to_list()
+    documents = [[sentence.decode() for sentence in sentences] for sentences in split]
+    lengths = [len(" ".join(sentences[: options.sentences])) for sentences in documents]
+
+    systems = {"=longest": list(map(within, documents, lengths))}
+    for name, model in models.items():
+        asked = {"newline": options.newline, "sentences": options.sentences}
+        systems[name] = summaries(model, texts, **asked)
+        systems["=" + name] = [
+            model(text, characters=size, fill=True, newline=options.newline).sentences
+            for text, size in zip(texts, lengths, strict=True)
+        ]
+    return score_systems(systems, references, documents, sentences=options.sentences, english=False)
+
+
+def cell(system: dict[str, float], share: float | None) -> str:
+    """A difference with its interval and, of a model, its share of the way to the best."""
+    low, high = system["difference_low"], system["difference_high"]
+    text = f"{system['difference']:+.1f} ({low:+.1f} {high:+.1f})"
+    return text if share is None else f"{text} {100 * share:.0f} %"
+
+
+def run(options: argparse.Namespace) -> None:
+    """Prints the tables."""
+    models = {}
+    for given in options.model:
+        name, folder = given.split("=", 1)
+        models[name] = tfsum.load(folder)
+    groups: dict[str, list[dict]] = {}
+    for corpus in options.corpus:
+        for row in corpora.read(corpus):
+            groups.setdefault(str(row.get(options.group)), []).append(row)
+
+    reports = {}
+    for name, rows in sorted(groups.items()):
+        step = max(1, len(rows) // (options.limit or len(rows)))
+        reports[name] = measure(rows[::step][: options.limit], models, options)
+
+    for metric in METRICS:
+        lines: dict[str, results.Row] = {}
+        shares: dict[str, list[float]] = {name: [] for name in models}
+        for group, report in reports.items():
+            system = {name: values[metric] for name, values in report.systems.items()}
+            way = system["oracle"]["difference"]
+            cells = {"first": f"{system['lead']['f']:.1f}", "best": f"{way:+.1f}"}
+            cells["longest"] = cell(system["longest"], None)
+            cells["=longest"] = cell(system["=longest"], None)
+            for name in models:
+                share = system[name]["difference"] / max(way, 1e-9)
+                shares[name].append(share)
+                cells |= {
+                    name: cell(system[name], share),
+                    "=" + name: cell(system["=" + name], None),
+                }
+            lines[f"{group} ({report.documents})"] = cells
+        means = (f"{name} {100 * np.mean(each):.1f} %" for name, each in shares.items())
+        print(f"\n{metric} of {options.sentences} sentences; mean share: {', '.join(means)}")
+        results.show(lines)
