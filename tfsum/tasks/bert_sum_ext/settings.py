@@ -54,8 +54,9 @@ class ModelSettings(SummarizerSettings):
     )
     embedding_teacher: str | None = Field(
         None,
-        description="Folder of a BERT with the same vocabulary; the model learns to give each"
-        " sentence the mean vector that this BERT gives it alone.",
+        description="Folder of a BERT with the same vocabulary, of the kind of e5; the model"
+        " learns to give each sentence the mean vector that this BERT gives it alone, after"
+        " 'query: '.",
     )
     head_layers: int = Field(2, ge=1, description="Layers of the transformer head.")
     head_num_heads: int = Field(8, ge=1, description="Attention heads of the transformer head.")

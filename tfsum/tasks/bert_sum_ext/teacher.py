@@ -7,7 +7,7 @@ import tensorflow as tf
 import tqdm
 
 from tfsum.atomic_files import atomic_path
-from tfsum.data.batcher import padded
+from tfsum.data.batcher import TokenBudgetBatcher, padded
 from tfsum.data.records import load_columns, shard_paths
 from tfsum.errors import RecipeError
 from tfsum.formats.model_folder import local_folder
@@ -17,7 +17,6 @@ from tfsum.text.word_piece import WordPiece
 
 PREFIX = "query: "  # which the e5 encoders were trained with (Wang et al. 2024)
 TOKENS = 4096  # of a batch
-LENGTHS = 8  # rows are padded to multiples of it, so that few shapes are met
 
 
 def sentence_embeddings(
@@ -65,22 +64,12 @@ def sentence_embeddings(
         for path in tqdm.tqdm(missing, unit=" shards of embeddings", **bar_size()):
             (pieces, _), (counts, _) = load_columns(path, "pieces", "piece_counts")
             of_shard = np.zeros((len(counts), bert.config["hidden_size"]), np.int8)
-            for rows in _batches(counts + len(before) + 1):
+            batcher = TokenBudgetBatcher(np.minimum(counts + len(before) + 1, longest), TOKENS)
+            for rows in batcher.plan():
                 ids = padded(pieces, counts, rows, before, [word_piece.sep_id])[:, :longest]
-                short = -ids.shape[1] % LENGTHS
-                of_shard[rows] = embed(np.pad(ids, [(0, 0), (0, short)])[:, :longest])
+                short = batcher.width(batcher.length, rows) - ids.shape[1]
+                of_shard[rows] = embed(np.pad(ids, [(0, 0), (0, short)]))
             with atomic_path(files[path]) as part, part.open("wb") as file:
                 np.save(file, of_shard)
 
     return np.concatenate([np.load(file) for file in files.values()])
-
-
-def _batches(lengths: np.ndarray) -> list[np.ndarray]:
-    """Rows (B,) of about equal length, `TOKENS` tokens at most where they have so many."""
-    order = np.argsort(lengths, kind="stable")
-    batches, first = [], 0
-    for end in range(1, len(order) + 1):
-        if end == len(order) or (end + 1 - first) * lengths[order[end]] > TOKENS:
-            batches.append(order[first:end])
-            first = end
-    return batches
