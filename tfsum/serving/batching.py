@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from tfsum.serving.request_error import RequestError, require
-from tfsum.serving.row_costs import divide_rows, row_sizes
+from tfsum.serving.row_costs import divide_rows
 from tfsum.serving.servable import Arrays, Signature
 from tfsum.serving.settings import ServerSettings
 
@@ -75,7 +75,8 @@ class Batcher:
         ...     signature = Signature("echo", {"text": text}, {"summary": text})
         ...     run = lambda name, inputs: {"summary": inputs["text"]}
         ...     inputs = {"text": np.array([b"It rained."], object)}
-        ...     return await Batcher(ServerSettings()).answer("model 1", run, signature, inputs)
+        ...     batcher = Batcher(ServerSettings())
+        ...     return await batcher.answer("model 1", run, signature, inputs, [266])
         >>> asyncio.run(ask())
         {'summary': array([b'It rained.'], dtype=object)}
     """
@@ -107,7 +108,12 @@ class Batcher:
         )
 
     async def answer(
-        self, model: Hashable, run: Run, signature: Signature, inputs: Arrays
+        self,
+        model: Hashable,
+        run: Run,
+        signature: Signature,
+        inputs: Arrays,
+        sizes: list[int],
     ) -> Arrays:
         """The outputs of a signature, computed in a batch with those of other requests.
 
@@ -116,6 +122,7 @@ class Batcher:
             run: Function of (name of a signature, inputs) that returns its outputs.
             signature: Signature to call.
             inputs: Name -> array.
+            sizes: Cost of each row, in characters.
 
         Returns:
             Name -> array.
@@ -126,7 +133,7 @@ class Batcher:
         """
         self.check_queue()
         timeout = self._settings.timeout
-        jobs = self._jobs(model, run, signature, inputs)
+        jobs = self._jobs(model, run, signature, inputs, sizes)
         longest = self._settings.long_characters
         lanes = [
             (lane, [job for job in jobs if (max(job.sizes, default=0) > longest) == is_long])
@@ -161,9 +168,16 @@ class Batcher:
         for lane in self._lanes:
             lane.pool.shutdown(wait=False)
 
-    def _jobs(self, model: Hashable, run: Run, signature: Signature, inputs: Arrays) -> list[_Job]:
+    def _jobs(
+        self,
+        model: Hashable,
+        run: Run,
+        signature: Signature,
+        inputs: Arrays,
+        sizes: list[int],
+    ) -> list[_Job]:
         """The parts of a request, each at most as large as a batch."""
-        loop, sizes = asyncio.get_running_loop(), row_sizes(inputs)
+        loop = asyncio.get_running_loop()
         parts = [(inputs, sizes)]
         apart: Sequence[object] = [object()]  # equal to no other
         if signature.mergeable:

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from tfsum.serving.batching import Batcher
 from tfsum.serving.model_versions import STATES, ModelVersions
 from tfsum.serving.request_error import RequestError, require
-from tfsum.serving.row_costs import MAX_PLACES, SEPARATOR, place_count
+from tfsum.serving.row_costs import MAX_PLACES, SEPARATOR, place_count, row_sizes
 from tfsum.serving.servable import Arrays, Servable, Signature, byte_count
 from tfsum.serving.settings import ServerSettings
 
@@ -170,16 +170,18 @@ class Predictor:
         Raises:
             RequestError: The request or its answer is too large, too late, or refused by the model.
         """
-        self._check_limits(signature, inputs)
+        size = byte_count(inputs)
+        await offload(size, self._check_limits, signature, inputs)
+        sizes = await offload(size, row_sizes, inputs, servable.words)
         with span(
             "predict",
             model_name=servable.name,
             model_version=servable.version,
             model_signature=signature.name,
-            rows=max((len(array) for array in inputs.values() if array.ndim), default=1),
+            rows=len(sizes),
         ):
             outputs = await self.batcher.answer(
-                (servable.name, servable.version), servable.run, signature, inputs
+                (servable.name, servable.version), servable.run, signature, inputs, sizes
             )
         take(byte_count(outputs))
         return outputs

@@ -1,6 +1,8 @@
 """What the rows of a request cost to compute, in characters, and parts of a cost."""
 
+import functools
 import itertools
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,23 +12,28 @@ from tfsum.serving.servable import Arrays
 
 ROW_COST = 256  # characters; what a row costs, however short it is
 NUMBER_COST = 4  # characters; a token has about four
-# A text has a token for each word and mark, and each sentence three more than these.
+# A text has a token for each known word, which a space follows, for each mark, and for two bytes of
+# other words; each sentence has three more than these.
 ENDS = ".!?\n\r\v\f\x85\u2028\u2029…。．｡！？؟।"
 MARKS = "".join(mark for mark in map(chr, range(128)) if not mark.isalnum() and mark not in ENDS)
+WORD = re.compile(rb"[a-z0-9\x80-\xff]+")
 END_TOKENS = 3
 MAX_PLACES = 1 << 21  # for sentences in the rows of an answer, of which the widest is the width
 SEPARATOR = DOCUMENT_SEPARATOR.encode()
 
 
-def row_sizes(inputs: Arrays) -> list[int]:
+def row_sizes(inputs: Arrays, known: frozenset[bytes] = frozenset()) -> list[int]:
     """The cost of each row of a request, in characters.
 
     Args:
         inputs: Name -> array; an array without rows, or with fewer than another, costs nothing.
+        known: Words of the model's vocabulary; empty where nobody knows them.
 
     Example:
         >>> row_sizes({"text": np.array([b"It rained.", b"", b"a\\nb\\nc\\n"], object)})
         [272, 256, 292]
+        >>> row_sizes({"text": np.array([b"xqzvkw"], object)}, known=frozenset([b"rain"]))
+        [268]
     """
     rows = max((len(array) for array in inputs.values() if array.ndim), default=1)
     sizes = np.full(rows, ROW_COST)
@@ -34,18 +41,21 @@ def row_sizes(inputs: Arrays) -> list[int]:
         if array.ndim and len(array) == rows:
             costs = np.full(array.shape, NUMBER_COST)
             if array.dtype == object:
-                costs = np.vectorize(_text_cost, otypes=[int])(array)
+                cost = functools.partial(_text_cost, known)
+                costs = np.vectorize(cost, otypes=[int])(array)
             sizes += costs.sum(axis=tuple(range(1, array.ndim)))
 
     return sizes.tolist()
 
 
-def _text_cost(text: bytes) -> int:
-    """The cost of a text: its bytes, or more where its words or sentences are very short; each of
-    its documents costs what a row does."""
-    ends = _ends(text)
+def _text_cost(known: frozenset[bytes], text: bytes) -> int:
+    """The cost of a text: its bytes, or more where its words or sentences are very short, or words
+    are not known; each of its documents costs what a row does."""
     marks = len(text) - len(text.translate(None, MARKS.encode()))
-    tokens = END_TOKENS * ends + marks
+    unknown = 0
+    if known:
+        unknown = sum(len(word) for word in WORD.findall(text.lower()) if word not in known)
+    tokens = END_TOKENS * _ends(text) + marks + unknown // 2
     return max(len(text), NUMBER_COST * tokens) + ROW_COST * text.count(SEPARATOR)
 
 

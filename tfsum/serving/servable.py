@@ -213,6 +213,7 @@ class Servable:
         model: The model as it was opened.
         description: Content of assets.extra/tfsum.json; empty where another program wrote the
             SavedModel.
+        words: Words of its vocabulary; empty where it has none.
         signatures: Name -> `Signature` of those that a request can name.
         definitions: Name -> SignatureDef of all.
 
@@ -225,6 +226,8 @@ class Servable:
         >>> answer = servable.run("serving_default", {"text": np.array([b"It rained."], object)})
         >>> answer["summary"].tolist(), answer["count"].tolist()
         ([b'It rained.'], [1])
+        >>> b"rain" in servable.words
+        True
     """
 
     def __init__(self, name: str, version: int, path: pathlib.Path) -> None:
@@ -232,6 +235,8 @@ class Servable:
         self.description: dict = {}
         if (path / "assets.extra" / "tfsum.json").is_file():
             self.description = read_description(path)
+        vocabulary = path / "assets" / "vocab.txt"
+        self.words = frozenset(vocabulary.read_bytes().split() if vocabulary.is_file() else ())
         self.definitions = read_definitions(path)
         self.model = open_model(path, self.description)
         self.signatures = {
