@@ -6,7 +6,8 @@ from email.headerregistry import ContentTypeHeader
 
 import pytest
 
-from tfsum.inputs.mail import mail_content, split_mailbox, without_quotes
+from tfsum.inputs.mail import mail_content, split_mailbox
+from tfsum.inputs.quoted_mail import without_quotes
 
 ROOF = "The roof will be done in autumn, after the season."
 POOL = "The council agreed that the pool opens on the first of June."
@@ -28,6 +29,26 @@ HEADERS = {
     "French": "De : Ben\nEnvoyé : lundi 11 mars 2024 16:45\nÀ : Anna\nObjet : Piscine",
     "Korean": "보낸 사람: Ben <b@x.org>\n보낸 날짜: 2024년 3월 11일\n받는 사람: Anna\n제목: 수영장",
     "addresses": "From: Ben\nTo: Anna <a@x.org>;\n Carla <c@x.org>\nDate: Monday\nSubject: Pool",
+    "bold": "*From:* Ben\n*Sent:* Monday\n*To:* Anna\n*Subject:* Pool",
+    "date first": "Gesendet: Montag um 16:45 Uhr\nVon: Ben <b@x.org>\nAn: Anna\nBetreff: Bad",
+    "Outlook for Mac": "From: Ben\nDate: Monday, 11 March 2024\nTo: Anna\nSubject: Pool",
+    "Orange": "Message du : 11/03/2024 16:45\nDe : Ben\nA : Anna\nCopie à :\nSujet : Piscine",
+    "Spanish": "De: Ben\nEnviado el: lunes, 11 de marzo de 2024 16:45\nPara: Anna\nAsunto: Piscina",
+    "Portuguese": "De: Ben\nEnviada em: segunda-feira, 11 de março\nPara: Anna\nAssunto: Piscina",
+    "Italian": "Da: Ben\nInviato: lunedì 11 marzo 2024 16:45\nA: Anna\nOggetto: Piscina",
+    "Dutch": "Van: Ben\nVerzonden: maandag 11 maart 2024 16:45\nAan: Anna\nOnderwerp: Zwembad",
+    "Danish": "--- Oprindelig besked ---\nFra: Ben\nDato: 11.03.2024\nTil: Anna\nEmne: Bad",
+    "Polish": "Od: Ben\nWysłano: poniedziałek, 11 marca 2024 16:45\nDo: Anna\nTemat: Basen",
+    "Czech": "Od: Ben\nOdesláno: pondělí 11. března 2024 16:45\nKomu: Anna\nPředmět: Bazén",
+    "Hungarian": "Feladó: Ben\nElküldve: 2024. március 11.\nCímzett: Anna\nTárgy: Uszoda",
+    "Turkish": "Kimden: Ben\nGönderildi: 11 Mart 2024 16:45\nKime: Anna\nKonu: Havuz",
+    "Russian": "От: Ben\nОтправлено: 11 марта 2024 г. 16:45\nКому: Anna\nТема: Бассейн",
+    "Japanese": "差出人: Ben\n送信日時: 2024年3月11日 16:45\n宛先: Anna\n件名: プール",
+    "Chinese": "发件人: Ben\n发送时间: 2024年3月11日 16:45\n收件人: Anna\n主题: 泳池",
+    "QQ": "------------------ 原始邮件 ------------------\n发件人: Ben;\n日期: 2024\n收件人: Anna",
+    "Taiwan": "寄件者: Ben\n寄件日期: 2024年3月11日\n收件者: Anna\n主旨: 泳池",
+    "Naver": "-----Original Message-----\nFrom: Ben\nTo: Anna\nCc:\nSent: 2024\nSubject: 수영장",
+    "Daum": "--- 원본 메일 ---\n보낸사람: Ben\n받는사람: Anna\n날짜: 2024년\n제목: 수영장",
 }
 
 
@@ -53,6 +74,24 @@ INTRODUCTIONS = [
     "2024년 3월 11일 (월) 오후 4:45, Ben Okafor <ben@example.org>님이 작성:",
     "2024年3月11日(月) 16:45 Ben Okafor <ben@example.org>のメール:",
     "On Monday, Ben wrote:",
+    "2024年3月11日(月) 16:45 Ben Okafor <ben@example.org>:",
+    "2024/03/11 16:45、Ben Okafor <ben@example.org>のメール:",
+    "Ben Okafor <ben@example.org> 于2024年3月11日周一 16:45写道：",
+    "在 2024-03-11 16:45:11，Ben 写道：",
+    "2024-03-11 오후 4:45에 Ben 이(가) 쓴 글:",
+    "pon., 11 mar 2024 o 16:45 Ben Okafor <ben@example.org>\nnapisał(a):",
+    "пн, 11 мар. 2024 г. в 16:45, Ben Okafor <ben@example.org>:",
+    "11.03.2024 16:45, Ben пишет:",
+    "Понедельник, 11 марта 2024, 16:45 +03:00 от Ben <ben@example.org>:",
+    "Em seg., 11 de mar. de 2024 às 16:45, Ben <ben@example.org> escreveu:",
+    "Il giorno lun 11 mar 2024 alle ore 16:45 Ben <ben@example.org> ha scritto:",
+    "Op ma 11 mrt 2024 om 16:45 schreef Ben <ben@example.org>:",
+    "man. 11. mar. 2024 kl. 16:45 skrev Ben <ben@example.org>:",
+    "Am Montag, 11. März 2024 um 16:45:11 MEZ hat Ben <ben@example.org> Folgendes geschrieben:",
+    "On Monday, March 11, 2024 at 04:45:11 PM GMT+1, Ben <ben@example.org> wrote:",
+    "On Monday, March 11th, 2024 at 4:45 PM, Ben <ben@example.org> wrote:",
+    "---- On Mon, 11 Mar 2024 16:45:11 +0100 Ben <ben@example.org> wrote ----",
+    "2024.03.11. 16:45 keltezéssel, Ben írta:",
 ]
 
 
@@ -68,8 +107,44 @@ def test_prose_with_the_words_of_a_header_or_an_introduction_stays():
         "From: the start it was clear.\nNobody asked.",
         "On 5 May 2024 the minister wrote: we agree.\nThen it rained.",
         "To: be or not.\nDate: unknown.",
+        "We met at 16:45 on 11 March 2024.\nWrite to Ben:\nhe knows.",
+        "The letter was not\nsent from the capital.\n\nSent from Rome, it took a week.",
     ):
         assert without_quotes(text) == (text, "")
+
+
+@pytest.mark.parametrize("introduction", INTRODUCTIONS)
+def test_an_introduction_begins_below_what_was_written(introduction):
+    kept, left_out = without_quotes(f"On Thursday we will.\n{introduction}\n> When?\n")
+    assert kept == "On Thursday we will." and left_out.startswith(introduction)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sent from my iPhone",
+        "Get Outlook for iOS<https://aka.ms/o0ukef>",
+        "Sent with [Proton Mail](https://proton.me/mail/home) secure email.",
+        "Von meinem iPad gesendet",
+        "Gesendet von Outlook für Android<https://aka.ms/x>",
+        "Envoyé de mon iPhone",
+        "Enviado desde mi iPhone",
+        "Inviato da iPhone",
+        "Отправлено с iPhone",
+        "iPhoneから送信",
+        "나의 iPhone에서 보냄",
+        "发自我的 iPhone",
+    ],
+)
+def test_what_a_program_puts_below_a_mail_is_left_out(line):
+    for end in ("", "\n\n> When?", "\nOn Mon, 11 Mar 2024 at 16:45 Ben <b@x.org> wrote:\n> When?"):
+        kept, left_out = without_quotes(f"{POOL}\n\n{line}{end}")
+        assert kept == POOL and left_out.startswith(line)
+
+
+def test_a_mail_that_only_quotes_is_read():
+    data = f"Subject: Re: Pool\n\nOn Mon, 11 Mar 2024 at 16:45 Ben wrote:\n> {POOL}\n".encode()
+    assert POOL in mail_content(data).text
 
 
 def test_a_signature_ends_with_its_paragraph():
@@ -113,6 +188,16 @@ QUOTES = {
     ' wrote:<br></div><blockquote class="gmail_quote"><p>{}</p></blockquote></div>',
     "apple": "<div>On 11 Mar 2024, at 16:45, Ben wrote:</div>"
     '<blockquote type="cite"><div>{}</div></blockquote>',
+    "thunderbird": '<div class="moz-cite-prefix">On 11/03/2024 16:45, Ben wrote:<br></div>'
+    '<blockquote type="cite" cite="mid:x"><p>{}</p></blockquote>'
+    '<pre class="moz-signature">-- \nAnna Holt\nHead of Leisure</pre>',
+    "yahoo": '<div class="yahoo_quoted"><div>On Monday, March 11, 2024 at 04:45:11 PM GMT+1, Ben'
+    " &lt;ben@example.org&gt; wrote:</div><div><br></div><div>{}</div></div>",
+    "proton": '<div class="protonmail_signature_block-proton">Sent with <a href="https://proton.me">'
+    'Proton Mail</a> secure email.</div><div class="protonmail_quote">On Monday, March 11th, 2024'
+    ' at 4:45 PM, Ben wrote:<br><blockquote class="protonmail_quote">{}</blockquote></div>',
+    "outlook on the web": '<hr><div id="divRplyFwdMsg"><b>From:</b> Ben<br><b>Sent:</b> Monday<br>'
+    "<b>To:</b> Anna<br><b>Subject:</b> Pool<div>&nbsp;</div></div><div>{}</div>",
     "outlook": '<div style="border-top:solid #E1E1E1 1.0pt"><p><b>From:</b> Ben<br><b>Sent:</b>'
     " Monday<br><b>To:</b> Anna<br><b>Subject:</b> Pool</p></div><p>{}</p>",
 }

@@ -50,10 +50,13 @@ def html_lines(root: HtmlElement) -> str:
     """
     lines = [""]
 
-    def write(text: str | None, quote: str) -> None:
-        begun = lines[-1] or quote
-        words = _BLANKS.sub(" ", text or "")
-        lines[-1] = begun + (words if begun.strip("> ") else words.lstrip())
+    def write(text: str | None, quote: str, is_pre: bool) -> None:
+        for number, part in enumerate((text or "").split("\n") if is_pre else [text or ""]):
+            if number:
+                lines.append(quote)
+            begun = lines[-1] or quote
+            words = _BLANKS.sub(" ", part)
+            lines[-1] = begun + (words if begun.strip("> ") else words.lstrip())
 
     def break_line(tag: str, quote: str) -> None:
         is_begun = bool(lines[-1].strip("> "))
@@ -62,21 +65,22 @@ def html_lines(root: HtmlElement) -> str:
         elif tag in PARAGRAPHS:
             lines.extend(["", quote] if is_begun else [quote])
 
-    def walk(element: HtmlElement, quote: str) -> None:
+    def walk(element: HtmlElement, quote: str, is_pre: bool) -> None:
         # a comment has no tag of a name
         if not isinstance(element.tag, str) or element.tag in SKIPPED or is_hidden(element):
             return
         if element.tag == "blockquote" and _is_cited(element):
             quote += "> "
         break_line(element.tag, quote)
-        write(element.text, quote)
+        is_pre = is_pre or element.tag == "pre"
+        write(element.text, quote, is_pre)
         for child in element:
-            walk(child, quote)
-            write(child.tail, quote)
+            walk(child, quote, is_pre)
+            write(child.tail, quote, is_pre)
         if element.tag != "br":
             break_line(element.tag, quote)
 
-    walk(root, "")
+    walk(root, "", False)
     text = "\n".join(line.rstrip() for line in lines)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
@@ -91,8 +95,9 @@ def is_hidden(element: HtmlElement) -> bool:
         >>> is_hidden(lxml.html.fromstring("<p style='display: none'>A secret.</p>"))
         True
     """
-    is_marked = "hidden" in element.attrib or element.get("aria-hidden") == "true"
-    return is_marked or bool(HIDDEN.search(element.get("style", "")))
+    # a program that reads aloud has the text of the picture in the place of a caption
+    is_silent = element.get("aria-hidden") == "true" and element.tag != "figcaption"
+    return "hidden" in element.attrib or is_silent or bool(HIDDEN.search(element.get("style", "")))
 
 
 def _is_cited(element: HtmlElement) -> bool:

@@ -8,49 +8,8 @@ from typing import cast
 
 from tfsum.inputs.content import Content, of_paragraphs
 from tfsum.inputs.kinds import decode
+from tfsum.inputs.quoted_mail import without_quotes
 
-# Lines of the header above a quoted mail, in the languages of mail programs.
-_FROM = "From|Von|De|Da|Van|Från|Fra|Od|От|보낸 ?사람|발신자?|差出人|发件人|寄件者|寄件人"
-_FIELDS = (
-    "Sent|Date|Gesendet|Datum|Envoyé|Enviado|Fecha|Inviato|Data|Verzonden|Skickat|Sendt|Wysłano"
-    "|Отправлено|Дата|보낸 ?날짜|날짜|送信日時|日付|日時|发送时间|日期|寄件日期|傳送日期"
-    "|To|An|À|A|Para|Aan|Till|Til|Do|Кому|받는 ?사람|수신자?|宛先|收件人"
-    "|Cc|Bcc|Kopie|Copia|참조|抄送|Копия|Reply-To|Importance|Priorité|Wichtigkeit|중요도"
-    "|Subject|Betreff|Objet|Asunto|Assunto|Oggetto|Onderwerp|Ämne|Emne|Temat|Тема|제목|件名|主题|主旨"
-)
-_FROM_LINE = re.compile(rf"\s*\*?(?:{_FROM})\s?\*?\s?[:：]", re.I)
-_FIELD_LINE = re.compile(rf"\s*\*?(?:{_FROM}|{_FIELDS})\s?\*?\s?[:：]", re.I)
-_RULE = re.compile(r"\s*[-_*=─]{5,}\s*")
-_ORIGINAL = re.compile(
-    r"\s*-{2,}\s*(?:Original[ -]?(?:Message|Nachricht)|Ursprüngliche Nachricht|Message d'origine"
-    r"|Mensaje original|Messaggio originale|Oorspronkelijk bericht|원본 ?(?:메시지|메일)|원본"
-    r"|元のメッセージ|原始邮件|原始郵件)\s*-{2,}\s*",
-    re.I,
-)
-_FORWARDED = re.compile(
-    r"\s*(?:-{2,}\s*(?:Forwarded|Weitergeleitete|Message transféré|Mensaje reenviado"
-    r"|Messaggio inoltrato|Doorgestuurd|Vidarebefordrat|Przekazana|전달된|転送|转发).*"
-    r"|(?:Begin forwarded message|Anfang der weitergeleiteten (?:Nachricht|E-?Mail)"
-    r"|Début du message (?:réexpédié|transféré)|Inizio messaggio inoltrato|전달된 (?:메시지|이메일)"
-    r")\s*[:：]?\s*)",
-    re.I,
-)
-# "On Monday at 16:45 Ben wrote:", in up to three lines.
-_INTRODUCTION = re.compile(
-    r"\s*(?:On|Am|Le|El|Em|Il|Op|Den|W dniu|Dnia|\d{4} ?[年년/.-]|在|于)"
-    r".{3,200}?(?:wrote|writes|schrieb|a écrit|escribió|escreveu"
-    r"|ha scritto|schreef|skrev|napisał\(?a?\)?|пишет|написал\(?а?\)?|작성|썼습니다"
-    r"|のメール|写道|寫道)"
-    r".{0,80}[:：]\s*"
-)
-_DATED = re.compile(r".*(?:\d{4}|\d[:.h]\d\d|@)", re.S)
-_QUOTED = re.compile(r"\s*[>|].*")
-_SIGNATURE = re.compile(r"-- ?")
-_FORWARDS = re.compile(
-    r"\s*(?:fwd?|wg|tr|rv|rif|enc|doorst|vb|vs|vl|pd|전달|転送|转发|轉寄)\s*[:：]", re.I
-)
-_ANSWERS = re.compile(r"\s*(?:re|aw|sv|antw?|odp|r|답장|回复|回覆)\s*(?:\[\d+\])?[:：]", re.I)
-FEW = 12  # words above a mail that is forwarded and not answered
 HEADER = 1000  # characters of a header; RFC 5322 lets a line have 998
 STUB = 0.25  # of the words of HTML: a plain part with fewer says to look at that
 _BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From \S+[^\r\n]*\d\d:\d\d[^\r\n]*\r?\n")
@@ -97,6 +56,8 @@ def mail_content(data: bytes) -> Content:
     parsed = email.message_from_bytes(data, _class=EmailMessage, policy=_Policy())
     message = cast(EmailMessage, parsed)
     content = _content(message, str(message.get("Subject", "")))
+    if not content.text:  # it says nothing of its own: a reader gets what it quotes
+        return dataclasses.replace(content, text=content.left_out, left_out="")
     if content.left_out:
         words = len(content.left_out.split())
         content.notes.append(f"{words} words of quoted mail and signatures are left out")
@@ -145,87 +106,3 @@ def _decoded(part: EmailMessage) -> tuple[str, list[str]]:
     except (LookupError, UnicodeDecodeError):
         text, notes = decode(data, "mail")
         return text, notes if named in ("ascii", "us-ascii") else [f"is not {named}", *notes]
-
-
-def without_quotes(text: str, subject: str = "") -> tuple[str, str]:
-    """Parts what the writer of a mail wrote from what the mail quotes.
-
-    A signature ends with its paragraph. A quoted mail without `>` goes on to the end; one that is
-    forwarded, as the subject, a line or a few words above it say, is kept without its header.
-
-    Args:
-        text: Body of a mail.
-        subject: Its subject.
-
-    Returns:
-        The text, and the lines that are left out.
-
-    Example:
-        >>> without_quotes("It did.\\n\\nOn 11 Mar 2024 Ben wrote:\\n> Did it rain?\\n\\nA lot.")
-        ('It did.\\n\\nA lot.', 'On 11 Mar 2024 Ben wrote:\\n> Did it rain?')
-    """
-    lines, place = text.splitlines(), 0
-    kept, left_out = list[str](), list[str]()
-    keeps = bool(_FORWARDS.match(subject))
-    while place < len(lines):
-        if not lines[place].strip():
-            end = place + 1
-            kept.append("")
-        elif size := _header_size(lines, place):
-            few = len(" ".join(kept).split()) <= FEW and not _ANSWERS.match(subject)
-            keeps = keeps or few or any(map(_FORWARDED.fullmatch, lines[place : place + size]))
-            end = place + size if keeps else len(lines)
-            left_out += [] if keeps else lines[place:]
-        elif size := _introduction_size(lines, place):
-            end = place + size
-            following = next((line for line in lines[end:] if line.strip()), "")
-            is_dated = _DATED.match("\n".join(lines[place:end]))
-            if not _QUOTED.match(following):
-                end = len(lines) if is_dated else end
-            (left_out if is_dated or _QUOTED.match(following) else kept).extend(lines[place:end])
-        elif _SIGNATURE.fullmatch(lines[place]):
-            blanks = (i for i in range(place + 2, len(lines)) if not lines[i].strip())
-            end = next(blanks, len(lines))
-            left_out += lines[place:end]
-        else:
-            end = place + 1
-            (left_out if _QUOTED.match(lines[place]) else kept).append(lines[place])
-        place = end
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), "\n".join(left_out)
-
-
-def _header_size(lines: list[str], place: int) -> int:
-    """The number of lines of the header of a quoted mail that begins here; 0 where none does."""
-    first = place
-    while first < min(len(lines), place + 4) and _opens_header(lines[first]):
-        first += 1
-    is_marked = any(
-        _ORIGINAL.fullmatch(line) or _FORWARDED.fullmatch(line) for line in lines[place:first]
-    )
-
-    end = first
-    while end < len(lines) and _continues_header(lines[end], is_first=end == first):
-        end += 1
-    if sum(bool(_FIELD_LINE.match(line)) for line in lines[first:end]) >= 3:
-        return end - place
-    return first - place if is_marked else 0
-
-
-def _opens_header(line: str) -> bool:
-    marks = (_RULE, _ORIGINAL, _FORWARDED)
-    return not line.strip() or any(mark.fullmatch(line) for mark in marks)
-
-
-def _continues_header(line: str, is_first: bool) -> bool:
-    """Whether a line is one of a header: a field, or more of the addresses of one."""
-    if is_first:
-        return bool(_FROM_LINE.match(line))
-    return bool(_FIELD_LINE.match(line)) or bool(line.strip() and re.search(r"^\s|[@;>]", line))
-
-
-def _introduction_size(lines: list[str], place: int) -> int:
-    """The number of lines of an "On ... wrote:" that begins here; 0 where none does."""
-    sizes = range(1, 4)
-    return next(
-        (n for n in sizes if _INTRODUCTION.fullmatch(" ".join(lines[place : place + n]))), 0
-    )

@@ -13,6 +13,7 @@ _TABLE = "//table[not(.//p or .//br or .//div or .//table)]"
 _BANNER = re.compile(
     r"cookie|consent|gdpr|onetrust|didomi|usercentrics|cmp-|privacy-(?:banner|notice|popup)", re.I
 )
+_NEW_LINE = re.compile(r"\s*\n\s*")
 _ENDED = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*\s*$""")
 TAGS = 60_000  # beyond which the article is not looked for, at half a millisecond each
 MOST = 0.5  # of the page's words: what has more is no banner, and an aside that has, no aside
@@ -37,6 +38,7 @@ def page_content(data: bytes) -> Content:
         note = f"it has more than {TAGS} tags, so that all of its text is read, menus too"
         return Content(html_lines(page), [note])
     words = len(page.text_content().split())
+    _join_lines(page)
     for element in list(page.iter()):
         if not isinstance(element.tag, str) or element.getparent() is None:
             continue
@@ -52,6 +54,12 @@ def page_content(data: bytes) -> Content:
     # with `include_tables=False` alone, the rows of a table are in the text of short pages
     options = {"include_tables": False, "prune_xpath": _TABLE, "favor_recall": True}
     return Content(trafilatura.extract(page, include_comments=False, **options) or "")
+
+
+def _join_lines(page: HtmlElement) -> None:
+    """Puts a space for every new line that means no more than one, which trafilatura may keep."""
+    for text in page.xpath("//text()[contains(., '\n') and not(ancestor::pre)]"):
+        setattr(text.getparent(), "tail" if text.is_tail else "text", _NEW_LINE.sub(" ", text))
 
 
 def _is_beside(element: HtmlElement) -> bool:
