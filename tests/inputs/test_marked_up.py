@@ -32,6 +32,13 @@ ARTICLE = (
         ("<!-- no -->\n\nIt rained.\n\n<div>A box.</div>", "It rained.\n\nA box."),
         ("> It rained.\n> A lot.", "It rained.\nA lot."),
         ("![logo](a.png)\n\nIt rained\nall day.", "It rained\nall day."),
+        ("It ~~snowed~~ rained.[^1]\n\n[^1]: A *lot*.", "It snowed rained.\n\nA lot."),
+        (
+            "> [!NOTE]\n> It rained.\n\n:::tip\nStay.\n:::\n\n- [x] Done.",
+            "It rained.\n\nStay.\n\nDone.",
+        ),
+        ("$$\na_b = c\n$$\n\nSo $a$ costs $5.", "So $a$ costs $5."),
+        ("See [[Rain]] and [[a/b|the river]].", "See Rain and the river."),
     ],
 )
 def test_markdown(text, right):
@@ -44,6 +51,8 @@ def test_a_notebook():
         {"cell_type": "code", "source": "x = 1"},
         {"cell_type": "markdown", "source": "We stayed."},
     ]
+    fence = [{"cell_type": "markdown", "source": "We stayed.\n```\nx\n```"}]
+    assert notebook_content(json.dumps({"cells": fence})).notes == ["code is not read"]
     content = notebook_content(json.dumps({"cells": cells, "nbformat": 4}))
     assert content.text == "Rain\n\nIt rained.\n\nWe stayed."
     assert content.notes == ["code is not read"]
@@ -54,6 +63,10 @@ def test_a_notebook():
     [
         (r"\documentclass{a}\begin{document}It \emph{rained}.\end{document} no", "It rained."),
         (r"\section*{Rain}It rained 5\% more. % why", "Rain\n\nIt rained 5% more."),
+        (r"It \href{https://a.b}{rained} \verb|all| day\index{day}.", "It rained all day."),
+        ("It\\footnote{So \\emph{it} did.} rained.\n\nDone.", "It rained.\n\nSo it did.\n\nDone."),
+        (r"\begin{frame}[fragile]{Rain}It rained.\end{frame}", "Rain\n\nIt rained."),
+        (r"\begin{description}\item[Rain] It fell.\end{description}", "Rain It fell."),
         ("It rained\n\\begin{equation}\na=b\n\\end{equation}\nall day.", "It rained all day."),
         (r"As said~\cite{a,b} and \citep[p.~3]{c}, it rained.", "As said and, it rained."),
         (r"\begin{itemize}\item One. \item Two.\end{itemize}", "One.\n\nTwo."),
@@ -93,6 +106,17 @@ def test_an_open_document():
     )
     data = archive(content_xml=f'<o xmlns:t="{text}"><t:body>{body}</t:body></o>')
     assert odt_content(data).text.split("\n\n") == ["Rain", "It rained.", "A note.", "End."]
+
+
+def test_what_is_not_read_is_named():
+    assert latex_content("\\input{chapter}\nIt rained.").notes == [
+        "the files that it includes are not read"
+    ]
+    assert rtf_content(rb"{\rtf1 It rained.{\footnote A lot.}}").notes == [
+        "the footnotes are not read"
+    ]
+    formula = "<o xmlns:t='a'><t:body><t:p>It is <t:object/>.</t:p></t:body></o>"
+    assert odt_content(archive(content_xml=formula)).notes == ["formulas are not read"]
 
 
 @pytest.mark.parametrize(

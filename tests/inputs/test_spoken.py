@@ -38,6 +38,7 @@ PLAIN = ["It rained all day", "in the north. We stayed."]
             "Anna Holt  0:03\nIt rained.\n\nBen  0:12\nYes.\nA lot.\n",
             "Anna Holt: It rained.\nBen: Yes. A lot.",
         ),
+        ("Anna  9:14 AM\nIt rained.\nBen  10:02 PM\nYes.\n", "Anna: It rained.\nBen: Yes."),
         (
             "1   Q.  Where were\n2   you?\n3   A.  At home.\n4   Q.  Why?\n",
             "Q. Where were you?\nA. At home.\nQ. Why?",

@@ -96,7 +96,9 @@ def test_notes_boxes_and_cells_are_there_once_in_order():
     body = paragraph(run("It rained."), note, f"<w:r>{both}</w:r>")
     body += f"<w:tbl><w:tr>{cells}</w:tr></w:tbl>" + paragraph(run("End."))
     notes = f'<w:footnote w:id="2">{paragraph(run("A note."))}</w:footnote>'
-    content = word_content(document(body, footnotes=notes, comments=""))
+    assert not word_content(document(body, comments="\n")).notes
+    comment = paragraph(run("Why?"))
+    content = word_content(document(body, footnotes=notes, comments=comment))
     assert content.text.split("\n\n") == ["It rained.", "A note.", "A box.", "One.", "Two.", "End."]
     assert content.notes == ["the comments are not read"]
 

@@ -49,7 +49,8 @@ def odt_content(data: bytes) -> Content:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         content = ElementTree.fromstring(archive.read("content.xml"))
         body = next(content.iterfind(".//{*}body"))
-    return of_paragraphs(_paragraphs(body))
+    has_objects = body.find(".//{*}object") is not None
+    return of_paragraphs(_paragraphs(body), ["formulas are not read"] * has_objects)
 
 
 def _paragraphs(element: Element) -> Iterator[str]:
@@ -91,4 +92,5 @@ def rtf_content(data: bytes) -> Content:
         >>> rtf_content(rb"{\\rtf1\\ansi It \\b rained\\b0 .\\par}").text
         'It rained.'
     """
-    return Content(rtf_to_text(data.decode("latin-1"), errors="ignore").strip())
+    notes = ["the footnotes are not read"] * (rb"\footnote" in data)
+    return Content(rtf_to_text(data.decode("latin-1"), errors="ignore").strip(), notes)

@@ -85,7 +85,9 @@ _ROWS = re.compile(rb"\s*\{\s*\"")
 _NOTEBOOK = re.compile(rb"\s*\{.*\"nbformat\"\s*:\s*4\b", re.S)
 _ARRAY = re.compile(rb"\s*\[\s*\{\s*[\"}]")
 _JSON = re.compile(rb"\s*(?:\[\s*[\[{\"\d\-tfn\]]|\{\s*(?:\}|\"[^\"]*\"\s*:\s*[\[{]?\s*\n))")
-_LATEX = re.compile(rb"^[^%\n]*\\(?:documentclass|begin\{document\}|(?:sub)*section\*?\{)", re.M)
+_LATEX = re.compile(
+    rb"^[^%\n]*\\(?:documentclass|begin\{document\}|(?:chapter|(?:sub)*section)\*?\{)", re.M
+)
 _MARKDOWN = re.compile(rb"^(?:#{1,6} \S|```|~~~|\[!\[|- \[[ x]\] )", re.M)
 _FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,60}:[ \t]")
 _MAIL = re.compile(
@@ -163,7 +165,7 @@ def kind_of(data: bytes, name: str = "") -> str:
         "XML": _XML.match(start),
         "rows": _ROWS.match(start) or name.removesuffix(".gz").endswith((".jsonl", ".csv", ".tsv")),
         "mail": name.endswith(".eml") or _is_mail(start),
-        "latex": _LATEX.search(start) and _is_text(data),
+        "latex": (name.endswith(".tex") or _LATEX.search(start)) and _is_text(data),
         "markdown": (name.endswith((".md", ".markdown")) or len(_MARKDOWN.findall(start)) > 2)
         and _is_text(data),
         "text": _is_text(data),

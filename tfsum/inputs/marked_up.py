@@ -12,25 +12,42 @@ from tfsum.inputs.content import Content, of_paragraphs
 from tfsum.inputs.html_lines import html_lines
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
-_EMOJI = re.compile(r"(?<![\w/]):[a-z0-9_+-]+:(?!\w)")  # :rocket:
+_FORMULA = re.compile(r"\s*\$\$.*\$\$\s*", re.S)  # that stands alone
+# Marks that CommonMark has not: :rocket:, [^1], > [!NOTE], - [x], :::tip
+_MARKS = re.compile(
+    r"(?<![\w/]):[a-z0-9_+-]+:(?!\w)|\[\^[^\]\s]+\]:?[ \t]*"
+    r"|^(?::::.*|\[!\w+\]|\[[ xX]\][ \t])[ \t]*\n?",
+    re.M,
+)
+_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]+)\]\]")  # [[page|words]]
 _BREAKS = ("softbreak", "hardbreak")
 
 _BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.S)
 _DISPLAYED = re.compile(
     r"\n?\\\[.*?\\\]\n?|\n?\$\$.*?\$\$\n?"
     r"|\n?\\begin\{(equation|align|gather|multline|eqnarray|displaymath|figure|table|tabular|tabularx"
-    r"|longtable|tikzpicture|lstlisting|verbatim|minted|algorithm|algorithmic|thebibliography)(\*?)\}"
+    r"|longtable|tikzpicture|lstlisting|verbatim|Verbatim|Highlighting|minted|algorithm|algorithmic"
+    r"|thebibliography)(\*?)\}"
     r".*?\\end\{\1\2\}\n?",
     re.S,
 )
 _NO_PROSE = re.compile(
     r"(?<!\\)%[^\n]*\n?"
     r"|\\(?:maketitle|tableofcontents|newpage|clearpage|noindent)\b"
-    r"|\\(?:bibliography|bibliographystyle|label|usepackage|include|input)\*?(?:\[[^\]]*\])?\{[^}]*\}"
+    r"|\\(?:begin|end)\{(?:columns?|minipage|multicols)\}(?:\[[^\]]*\])?(?:\{[^}]*\})?"
+    r"|\\def\\\w+\{(?:[^{}]|\{[^{}]*\})*\}"
+    r"|\\(?:bibliography|bibliographystyle|label|usepackage|include|input|href|index\w*)\*?(?:\[[^\]]*\])?\{[^}]*\}"
     r"|[~ ]?\(?\\(?:eq|auto|c|C|page)?ref\*?\{[^}]*\}\)?"
     r"|[~ ]?\\(?:no)?cite\w*\*?(?:\[[^\]]*\])*\{[^}]*\}",
 )
-_HEADING = re.compile(r"\\(?:part|chapter|(?:sub)*section|paragraph)\*?(?:\[[^\]]*\])?\{([^{}]*)\}")
+_INCLUDED = re.compile(r"^[^%\n]*\\(?:include|input|subfile)\{", re.M)
+_NOTE = re.compile(r"\\footnote(?:<[^>]*>)?(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}")
+_HEADING = re.compile(
+    r"\\(?:part|chapter|(?:sub)*section|paragraph|frametitle|begin\{frame\})\*?"
+    r"(?:\[[^\]]*\])?\{([^{}]*)\}"
+)
+_VERB = re.compile(r"\\verb\*?([^\w\s])(.*?)\1")
+_ITEM = re.compile(r"\\item(?:\s*\[([^\]]*)\])?")
 
 
 def markdown_content(text: str) -> Content:
@@ -43,15 +60,19 @@ def markdown_content(text: str) -> Content:
         >>> markdown_content("# Rain\\n\\n- It **rained**.\\n\\n```\\ncode\\n```\\n").text
         'Rain\\n\\nIt rained.'
     """
-    tokens = MarkdownIt("commonmark").enable("table").parse(_FRONT_MATTER.sub("", text))
+    tokens = (
+        MarkdownIt("commonmark")
+        .enable(["table", "strikethrough"])
+        .parse(_FRONT_MATTER.sub("", text))
+    )
     paragraphs: list[str] = []
     is_table = False
     for token in tokens:
         if token.type in ("table_open", "table_close"):
             is_table = token.type == "table_open"
-        elif token.type == "inline" and not is_table:
+        elif token.type == "inline" and not is_table and not _FORMULA.fullmatch(token.content):
             said = "".join(map(_said, token.children or []))
-            paragraphs.append(_EMOJI.sub("", said))
+            paragraphs.append(_LINK.sub(r"\1", _MARKS.sub("", said)))
         elif token.type == "html_block":
             paragraphs.append(html_lines(lxml.html.fragment_fromstring(token.content, "div")))
     is_code = any(token.type in ("fence", "code_block") for token in tokens)
@@ -76,8 +97,9 @@ def notebook_content(text: str) -> Content:
     """
     cells = json.loads(text)["cells"]
     prose = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
-    texts = (markdown_content("".join(source)).text for source in prose)
-    return of_paragraphs(texts, ["code is not read"] * (len(prose) < len(cells)))
+    contents = [markdown_content("".join(source)) for source in prose]
+    has_code = len(prose) < len(cells) or any(content.notes for content in contents)
+    return of_paragraphs((content.text for content in contents), ["code is not read"] * has_code)
 
 
 def latex_content(text: str) -> Content:
@@ -91,7 +113,13 @@ def latex_content(text: str) -> Content:
         'Rain\\n\\nIt rained 5% more.'
     """
     body = _BODY.search(text)
-    prose = _NO_PROSE.sub("", _DISPLAYED.sub(" ", body[1] if body else text))
-    prose = _HEADING.sub("\n\n\\1\n\n", prose)
-    said = LatexNodes2Text(math_mode="text").latex_to_text(prose.replace("\\item", "\n\n"))
-    return of_paragraphs(" ".join(part.split()) for part in re.split(r"\n\s*\n", said))
+    prose = _DISPLAYED.sub(" ", _VERB.sub(r"\2", body[1] if body else text))
+    prose = _NO_PROSE.sub("", prose)
+    prose = _ITEM.sub("\n\n\\1 ", _HEADING.sub("\n\n\\1\n\n", prose))
+    parts = re.split(r"\n\s*\n", prose)  # each with its footnotes behind it
+    noted = "\n\n".join("\n\n".join([_NOTE.sub("", part), *_NOTE.findall(part)]) for part in parts)
+    said = LatexNodes2Text(math_mode="text").latex_to_text(noted)
+    return of_paragraphs(
+        (" ".join(part.split()) for part in re.split(r"\n\s*\n", said)),
+        ["the files that it includes are not read"] * bool(_INCLUDED.search(text)),
+    )

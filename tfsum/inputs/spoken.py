@@ -7,7 +7,9 @@ from collections.abc import Iterable
 _TIME = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
 _CUE = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}.*")
 _TIMED = re.compile(rf"\s*[\[(]?{_TIME}(?:\s*(?:-->|[-–])\s*{_TIME})?[\])]?[\s:–-]*(?=\D|$)")
-_SPEAKER = re.compile(rf"(\S[^\n:]{{0,40}}?)\s+[\[(]?{_TIME}[\])]?\s*$")  # Anna Holt  0:03
+_SPEAKER = re.compile(
+    rf"(\S[^\n:]{{0,40}}?)\s+[\[(]?{_TIME}(?:\s?[AP]M)?[\])]?\s*$"
+)  # Anna Holt  0:03
 _BEGINS = re.compile(r"\s*(?:[\[(]|00?:)")  # at nought, or in brackets: an agenda does not
 _NUMBERED = re.compile(r"\s*(\d{1,2})(?:\s+|$)(.*)")
 _MESSAGE = re.compile(

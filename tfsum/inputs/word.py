@@ -34,7 +34,8 @@ def word_content(data: bytes) -> Content:
     document.read(parts["document"])
 
     notes = ["hidden text is not read"] if document.has_hidden else []
-    notes += ["the comments are not read"] if "comments" in parts else []
+    has_comments = "comments" in parts and any(map(str.strip, parts["comments"].itertext()))
+    notes += ["the comments are not read"] * has_comments
     return of_paragraphs(document.paragraphs, notes)
 
 
