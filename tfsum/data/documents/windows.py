@@ -187,8 +187,8 @@ class DocumentBatcher(TokenBudgetBatcher):
         words: Pieces that ROUGE counts, (V,) bool (`tfsum.text.expected_rouge.is_word`), for a
             model with a word head: a batch then also has `grams` and `gram_counts`, see
             `BertSumExt`.
-        embeddings: Embedding of each sentence of the records, (N, W) int8, for a model that learns
-            them: a batch then also has `sentence_embeddings`.
+        embeddings: Embedding of each sentence of the records, (N, W) int8, 0 for one that is not
+            learned, for a model that learns them: a batch then also has `sentence_embeddings`.
 
     Raises:
         DataError: Longest document alone exceeds the budget, or the records hold no summary for the

@@ -8,6 +8,7 @@ import tqdm
 
 from tfsum.atomic_files import atomic_path
 from tfsum.data.batcher import TokenBudgetBatcher, padded
+from tfsum.data.documents.windows import load_windows
 from tfsum.data.records import load_columns, shard_paths
 from tfsum.errors import RecipeError
 from tfsum.formats.model_folder import local_folder
@@ -17,12 +18,13 @@ from tfsum.text.word_piece import WordPiece
 
 PREFIX = "query: "  # which the e5 encoders were trained with (Wang et al. 2024)
 TOKENS = 4096  # of a batch
+WINDOWS = 1  # of a document are embedded: enough to learn from, and soon done
 
 
 def sentence_embeddings(
     records: pathlib.Path, folder: str, word_piece: WordPiece, longest: int
 ) -> np.ndarray:
-    """The mean vectors that a BERT gives the sentences of records, each read alone.
+    """The mean vectors that a BERT gives the first sentences of documents, each read alone.
 
     They are kept beside each shard, so that a call that was stopped goes on, and another finds
     them.
@@ -31,11 +33,11 @@ def sentence_embeddings(
         records: Folder of the records.
         folder: Folder of the BERT, as a recipe names it.
         word_piece: Tokenizer of the records.
-        longest: Tokens of a sentence that are read.
+        longest: Tokens of a window, and of a sentence that are read.
 
     Returns:
         (S, D) int8: of each sentence of the records in order the direction of its vector, whose
-        largest number is 127.
+        largest number is 127; 0 for a sentence beyond the first window.
 
     Raises:
         RecipeError: The BERT has another vocabulary.
@@ -64,10 +66,13 @@ def sentence_embeddings(
         for path in tqdm.tqdm(missing, unit=" shards of embeddings", **bar_size()):
             (pieces, _), (counts, _) = load_columns(path, "pieces", "piece_counts")
             of_shard = np.zeros((len(counts), bert.config["hidden_size"]), np.int8)
-            batcher = TokenBudgetBatcher(np.minimum(counts + len(before) + 1, longest), TOKENS)
-            for rows in batcher.plan():
+            read = load_windows(path, longest, WINDOWS).number
+            lengths = np.minimum(counts[read] + len(before) + 1, longest)
+            batcher = TokenBudgetBatcher(lengths, TOKENS)
+            for batch in batcher.plan():
+                rows = read[batch]
                 ids = padded(pieces, counts, rows, before, [word_piece.sep_id])[:, :longest]
-                short = batcher.width(batcher.length, rows) - ids.shape[1]
+                short = batcher.width(lengths, batch) - ids.shape[1]
                 of_shard[rows] = embed(np.pad(ids, [(0, 0), (0, short)]))
             with atomic_path(files[path]) as part, part.open("wb") as file:
                 np.save(file, of_shard)
