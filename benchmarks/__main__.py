@@ -16,6 +16,7 @@ BENCHMARKS = {
     "asked": ("quality.asked", "lengths, keywords, queries and meetings, beside other programs"),
     "writing": ("quality.writing", "what an abstractive model writes, and from where"),
     "languages": ("quality.languages", "extractive models in many languages, beside lead"),
+    "meaning": ("quality.meaning", "whether embeddings find the text that means the same"),
     "pretraining": ("quality.pretraining", "a BERT pretrained on a GPU under JAX"),
     "load": ("serving.load", "rates, latencies and faults of `tfsum serve`"),
     "fuzz": ("serving.fuzz", "random and mutated requests to `tfsum serve`"),
