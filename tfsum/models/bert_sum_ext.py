@@ -197,7 +197,7 @@ class BertSumExt(BertSum):
 
         further = {"word_loss": self.words, "embedding_loss": self.embedding}
         if names := [name for name, layer in further.items() if layer is not None]:
-            self.loss_terms = [metrics.Mean(name) for name in ("sentence_loss", *names)]
+            self.loss_terms = list(map(metrics.Mean, ("sentence_loss", *names)))
 
     def build_head(self) -> None:
         self.head.build(None)
@@ -330,36 +330,33 @@ class BertSumExt(BertSum):
         return self.labels_of(x, y), self.predict_outputs(x), x["sentence_starts"] >= 0
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
-        """Sums the binary cross-entropy of the real sentences; labels may lie between 0 and 1.
-
-        With `loss_terms` a vector: also the summed loss of the document's n-grams, see `word_loss`,
-        and one less the cosine of each sentence's embedding and the wanted one.
-        """
+        """Sums the binary cross-entropy of the real sentences, whose labels may lie between 0 and
+        1; with `loss_terms` a vector, also `word_loss` and `embedding_loss`."""
         labels = ops.cast(self.labels_of(x, y), "float32")
         logits, rates, embeddings = self.read(x, training=training)
-        real = x["sentence_starts"] >= 0
-        terms = [ops.sum(ops.where(real, label_loss(logits, labels), 0.0))]
+        losses = [label_loss(logits, labels)]
         if rates is not None:
-            terms.append(ops.sum(word_loss(rates, x["grams"], x["gram_counts"])))
+            losses.append(word_loss(rates, x["grams"], x["gram_counts"]))
         if embeddings is not None:
-            wanted = x["sentence_embeddings"]
-            loss = embedding_loss(embeddings, wanted)
-            terms.append(ops.sum(ops.where(ops.any(wanted != 0, axis=-1), loss, 0.0)))
+            losses.append(embedding_loss(embeddings, x["sentence_embeddings"]))
+        pairs = zip(self._summed_over(x), losses, strict=True)
+        terms = [ops.sum(ops.where(real, loss, 0.0)) for real, loss in pairs]
         return ops.stack(terms) if self.loss_terms else terms[0]
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """Counts the real sentences: float32 scalar; with `loss_terms` a vector, in which the
         weight of the n-grams is their number."""
-        sentences = ops.sum(ops.cast(x["sentence_starts"] >= 0, "float32"))
-        if not self.loss_terms:
-            return sentences
-        weights = [sentences]
+        counts = [ops.sum(ops.cast(real, "float32")) for real in self._summed_over(x)]
+        return ops.stack(counts) if self.loss_terms else counts[0]
+
+    def _summed_over(self, x: dict) -> list[Tensor]:
+        """What each of the losses is summed over: the real ones of its sentences or n-grams."""
+        real = [x["sentence_starts"] >= 0]
         if self.words is not None:
-            weights.append(ops.sum(ops.cast(x["gram_counts"] >= 0, "float32")))
+            real.append(x["gram_counts"] >= 0)
         if self.embedding is not None:
-            is_wanted = ops.any(x["sentence_embeddings"] != 0, axis=-1)
-            weights.append(ops.sum(ops.cast(is_wanted, "float32")))
-        return ops.stack(weights)
+            real.append(ops.any(x["sentence_embeddings"] != 0, axis=-1))
+        return real
 
     def loss_scale(self, weight: Tensor) -> Tensor:
         """The inverse of each weight, times the factor of each of `loss_terms`."""
@@ -399,6 +396,5 @@ class BertSumExt(BertSum):
 
     def head_variables(self) -> dict:
         """Returns the weights above the encoder by their path."""
-        return weight_names.layer_variables(
-            *filter(None, (self.head, self.length, self.words, self.embedding))
-        )
+        layers_above = self.head, self.length, self.words, self.embedding
+        return weight_names.layer_variables(*filter(None, layers_above))

@@ -27,7 +27,7 @@ from tfsum.models import BertSumExt
 from tfsum.request import INPUTS
 from tfsum.tasks.bert_sum_ext import golden
 from tfsum.tasks.bert_sum_ext.choosing import Options, choose_keywords, choose_sentences
-from tfsum.tasks.bert_sum_ext.reading import Read, Reader, columns
+from tfsum.tasks.bert_sum_ext.reading import Reader, columns
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
@@ -271,7 +271,8 @@ class ExtractiveSummarizer(tf.Module):
             "score_ids": self.score_ids,
         }
         if self.reader.embeds:
-            found |= {"embed": self.embed, "read": self.read}
+            for method in (self.embed, self.read):
+                found[method.__name__] = tf.function(method, [TEXT], autograph=False)
         return found
 
     @tf.function(input_signature=[TEXT], autograph=False)
@@ -356,21 +357,19 @@ class ExtractiveSummarizer(tf.Module):
     @tf.function(input_signature=[TEXT], autograph=False)
     def score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Scores every sentence of texts (B,); rows are padded with -1 and 0 beyond `count`."""
-        return _scored(self.reader.read(text))
+        return self.reader.read(text).scores()
 
-    @tf.function(input_signature=[TEXT], autograph=False)
     def embed(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Embeds texts (B,), each read as one sentence: unit vectors (B, W), whose products say how
         near the texts are in meaning."""
         return {"embedding": self.reader.embed_texts(text)}
 
-    @tf.function(input_signature=[TEXT], autograph=False)
     def read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Scores and embeds every sentence of texts (B,) in one pass: as `score`, and unit vectors
         (B, S, W); rows are padded with 0."""
         read = self.reader.read(text)
         embeddings = read.per_text(self.reader.embed(read.vectors))
-        return {**_scored(read), "embedding": embeddings.to_tensor(0.0)}
+        return {**read.scores(), "embedding": embeddings.to_tensor(0.0)}
 
     @tf.function(
         input_signature=[
@@ -388,14 +387,3 @@ class ExtractiveSummarizer(tf.Module):
         vectors, _ = self.reader.encode(token_ids, segment_ids, sentence_starts)
         logits = self.reader.score_sentences(vectors, real, tf.zeros_like(token_ids[:, 0]))
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
-
-
-def _scored(read: Read) -> dict[str, tf.Tensor]:
-    """The outputs of `score`."""
-    return {
-        "start": read.per_text(read.start).to_tensor(-1),
-        "end": read.per_text(read.end).to_tensor(-1),
-        "score": read.per_text(read.probability).to_tensor(0.0),
-        "count": read.count,
-        **read.about,
-    }

@@ -50,6 +50,16 @@ class Read(NamedTuple):
         """The scores of the sentences, (N,) float32 from 0 to 1."""
         return tf.sigmoid(self.logits)
 
+    def scores(self) -> dict[str, tf.Tensor]:
+        """Every sentence of the texts: `start`, `end` and `score` (B, S), `count` and `about`."""
+        return {
+            "start": self.per_text(self.start).to_tensor(-1),
+            "end": self.per_text(self.end).to_tensor(-1),
+            "score": self.per_text(self.probability).to_tensor(0.0),
+            "count": self.count,
+            **self.about,
+        }
+
     def per_text(self, values: tf.Tensor) -> tf.RaggedTensor:
         """Values of the sentences (N,) as rows (B, S)."""
         return tf.RaggedTensor.from_row_lengths(
