@@ -103,6 +103,7 @@ def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path,
     assert [row["step"] for row in histories[0]["history"]] == [4, 7]
 
 
+@pytest.mark.slow  # a whole run; .ci/run runs it
 def test_the_history_and_the_model_folder_tell_the_scores(english):
     best, history = english
     names = [
@@ -266,6 +267,7 @@ def english(material, tmp_path_factory):
     )
 
 
+@pytest.mark.slow
 def test_the_english_recipe_takes_an_encoder_and_measures_both_kinds_of_false_sentences(english):
     best, history = english
     assert set(history["history"][1]) == {

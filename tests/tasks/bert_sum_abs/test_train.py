@@ -112,6 +112,7 @@ def trained(tmp_path_factory):
     return Trained(folder, best, exported)
 
 
+@pytest.mark.slow  # a whole run; .ci/run runs it
 def test_from_a_recipe_to_a_summary(trained):
     model = BertSumAbs.from_pretrained(trained.best)
     assert (model.start_id, model.end_id, model.max_length, model.window_length) == (1, 2, 12, 16)
@@ -224,6 +225,7 @@ def test_vocabularies_without_unused_tokens():
     )
 
 
+@pytest.mark.slow
 def test_options_of_the_other_kind(trained, tmp_path):
     with pytest.raises(
         tfsum.Error,

@@ -63,10 +63,11 @@ def place(tmp_path, monkeypatch):
     "changes",
     [
         ["model.head=classifier", "model.pretrained=false"],
-        pytest.param(["model.head=lstm"], marks=pytest.mark.slow),
-        pytest.param(["model.head=lstm", "model.legacy=true"], marks=pytest.mark.slow),
+        ["model.head=lstm"],
+        ["model.head=lstm", "model.legacy=true"],
     ],
 )
+@pytest.mark.slow  # a whole run; .ci/run runs it
 @pytest.mark.usefixtures("opened_once")
 def test_from_a_recipe_to_a_summary(place, changes):
     best = tfsum.train("recipe.toml", changes)

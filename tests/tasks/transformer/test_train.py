@@ -244,6 +244,7 @@ def trained(tmp_path_factory):
     return path, overrides, best, told.getvalue()
 
 
+@pytest.mark.slow  # a whole run; .ci/run runs it
 def test_from_a_recipe_to_a_model_folder(trained):
     recipe, _, best, told = trained
     assert "30 training targets have more than 4 tokens" in told  # of four words and an end
