@@ -182,6 +182,11 @@ def test_the_loss_is_cross_entropy_over_sentences():
     assert float(model.summed_loss(inputs, labels, False)) == pytest.approx(expected, rel=1e-5)
     assert float(model.loss_weight(inputs, labels)) == 5
 
+    labels[1] = -1.0  # a document without labels
+    expected = elements[0, :2].sum()
+    assert float(model.summed_loss(inputs, labels, False)) == pytest.approx(expected, rel=1e-5)
+    assert float(model.loss_weight(inputs, labels)) == 2
+
 
 def test_saved_and_read_again(tmp_path):
     model, inputs = (

@@ -118,7 +118,7 @@ FIELDS: tuple[tuple[type[Settings], str, str], ...] = (
     (section_class("bert_sum_ext", "data"), "id summary", DOCUMENTS),
     (
         preparation_of("bert_sum_ext"),
-        "labels temperature summary_sentences max_sentences window_length legacy",
+        "labels temperature unlabelled summary_sentences max_sentences window_length legacy",
         DOCUMENTS,
     ),
     (

@@ -76,3 +76,8 @@ class LabelSettings(Settings):
         3, ge=1, description="Most sentences of an extract of the oracle."
     )
     temperature: float = Field(0.02, gt=0, description="Temperature of the soft labels.")
+    unlabelled: bool = Field(
+        False,
+        description="Whether texts without a summary are kept: with embedding_teacher a model"
+        " learns what their sentences mean.",
+    )

@@ -34,10 +34,10 @@ class BertSumExt(BertSum):
     """BERT, one vector for each sentence, and a head that scores them.
 
     Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `sentence_starts` (B, S), the
-    position of each sentence's [CLS], -1 for none; for training also `labels` (B, S). A row longer
-    than `window_length` consists of windows that are encoded independently, each `window_length`
-    long (padded with 0) except the last; `sentence_starts` are positions in the whole row, and the
-    head sees all its sentences.
+    position of each sentence's [CLS], -1 for none; for training also `labels` (B, S), -1 for a
+    sentence without one. A row longer than `window_length` consists of windows that are encoded
+    independently, each `window_length` long (padded with 0) except the last; `sentence_starts` are
+    positions in the whole row, and the head sees all its sentences.
 
     With `word_head` the model also says of each token how often the summary can be expected to hold
     its word, and the pair of words that begins there (`word_rates`): some hundred labels for each
@@ -327,7 +327,7 @@ class BertSumExt(BertSum):
 
     def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Computes the labels and probabilities of the sentences (B, S), and which are real."""
-        return self.labels_of(x, y), self.predict_outputs(x), x["sentence_starts"] >= 0
+        return self.labels_of(x, y), self.predict_outputs(x), self._summed_over(x, y)[0]
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Sums the binary cross-entropy of the real sentences, whose labels may lie between 0 and
@@ -339,19 +339,19 @@ class BertSumExt(BertSum):
             losses.append(word_loss(rates, x["grams"], x["gram_counts"]))
         if embeddings is not None:
             losses.append(embedding_loss(embeddings, x["sentence_embeddings"]))
-        pairs = zip(self._summed_over(x), losses, strict=True)
+        pairs = zip(self._summed_over(x, y), losses, strict=True)
         terms = [ops.sum(ops.where(real, loss, 0.0)) for real, loss in pairs]
         return ops.stack(terms) if self.loss_terms else terms[0]
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """Counts the real sentences: float32 scalar; with `loss_terms` a vector, in which the
         weight of the n-grams is their number."""
-        counts = [ops.sum(ops.cast(real, "float32")) for real in self._summed_over(x)]
+        counts = [ops.sum(ops.cast(real, "float32")) for real in self._summed_over(x, y)]
         return ops.stack(counts) if self.loss_terms else counts[0]
 
-    def _summed_over(self, x: dict) -> list[Tensor]:
+    def _summed_over(self, x: dict, y: Tensor | None) -> list[Tensor]:
         """What each of the losses is summed over: the real ones of its sentences or n-grams."""
-        real = [x["sentence_starts"] >= 0]
+        real = [(x["sentence_starts"] >= 0) & (self.labels_of(x, y) >= 0)]
         if self.words is not None:
             real.append(x["gram_counts"] >= 0)
         if self.embedding is not None:

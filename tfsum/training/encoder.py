@@ -173,7 +173,10 @@ def prepare_documents(
     }
     splits = {
         "train": (data.train, DocumentPreparation(**options)),
-        "validation": (data.validation, DocumentPreparation(**options | {"labels": "greedy"})),
+        "validation": (
+            data.validation,
+            DocumentPreparation(**options | {"labels": "greedy", "unlabelled": False}),
+        ),
     }
     records = prepare_splits(data.records, folder, splits)
     settings = {**case, **{name: options[name] for name in ("newline", "window_length")}}

@@ -109,6 +109,22 @@ def test_soft_labels_and_other_columns(tmp_path):
     assert document["labels"][1] > 0.9 and 0.0 < document["labels"][0] < 1.0
 
 
+def test_a_text_without_a_summary_may_be_kept(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    rows = [{"text": TEXT, "summary": "the dog ran"}, {"text": f"So. {TEXT}", "summary": " "}]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def prepared(out, **options):
+        options |= {"labels": "soft", "shards": 1, "progress": False}
+        return prepare(tmp_path / "c.jsonl", tmp_path / out, tmp_path, **options)
+
+    assert prepared("out")["without_summary"] == 1
+    counts = prepared("all", unlabelled=True, max_sentences=2)
+    with_summary, without = _documents(tmp_path / "all")
+    assert counts["without_summary"] == counts["relabelled"] == 0 and counts["documents"] == 2
+    assert without["labels"] == [-1.0, -1.0] and min(with_summary["labels"]) > 0.0
+
+
 def labelled(tmp_path, *rows):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
     (tmp_path / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -54,6 +54,16 @@ def test_grams_are_numbered_and_counted(documents):
     assert (out["grams"][special] == -1).all()
 
 
+def test_a_text_without_a_summary_teaches_no_words():
+    summaries = np.array([7], np.int32), np.array([1, 0])
+    labels = np.array([1.0, -1.0], np.float32)
+    documents = in_windows(
+        np.array([7, 8]), np.ones(2, int), np.ones(2, int), labels, 8, 1, summaries
+    )
+    batcher = DocumentBatcher(documents, 8, cls_id=CLS, sep_id=SEP, words=WORDS)
+    assert batcher.assemble(np.array([0, 1]))["gram_counts"].tolist() == [[1.0], [-1.0]]
+
+
 def test_a_word_head_needs_summaries():
     documents = in_windows(np.array([7]), np.array([1]), np.array([1]), np.zeros(1), 8, 1)
     with pytest.raises(DataError, match="the records hold no word pieces of a summary"):

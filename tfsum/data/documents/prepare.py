@@ -22,6 +22,7 @@ from tfsum.data.preparation import (
 from tfsum.data.readers import fingerprint, read_corpus
 from tfsum.data.settings import LabelSettings, MaxSentences, TextSettings
 
+UNLABELLED = -1.0  # the label of the sentences of a text without a summary
 _SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
@@ -84,7 +85,7 @@ class DocumentWriter(RecordWriter):
             pieces=sum(map(len, pieces)),
             labelled_sentences=sum(label > 0 for label in labels),
             sentences_beyond=len(sentences) - len(kept),
-            relabelled=any(wanted[len(kept) :]),
+            relabelled=any(label > 0 for label in wanted[len(kept) :]),
             cut=len(beyond),
             pieces_cut=sum(beyond),
             without_overlap=not any(labels),
@@ -98,6 +99,8 @@ class DocumentWriter(RecordWriter):
         kind, size = self.settings["labels"], self.settings["summary_sentences"]
         if kind == "corpus":
             return document["labels"]
+        if not document["summary"].strip():
+            return [UNLABELLED] * len(sentences)
         if kind == "soft":
             return soft_labels(sentences, document["summary"], size, self.settings["temperature"])
         return self.oracles[kind](sentences, document["summary"], size)
@@ -119,6 +122,7 @@ class DocumentPreparation(LabelSettings, TextSettings, Preparation):
             `tfsum.data.readers`.
         summary_sentences: Largest number of sentences in an extract of the oracle.
         temperature: Temperature of the soft labels.
+        unlabelled: Whether texts without a summary are kept, with the label -1 for each sentence.
         max_sentences: Sentences kept of a document.
         window_length: Positions of the encoder; a sentence is cut to it, [CLS] and [SEP] included.
         lowercase: Whether texts are lower-cased; None means as the files beside the vocabulary say,
@@ -197,6 +201,8 @@ class DocumentPreparation(LabelSettings, TextSettings, Preparation):
         }
         if self.labels == "soft":
             settings["temperature"] = self.temperature
+        if self.unlabelled:
+            settings["unlabelled"] = True
         return write_records(
             self,
             out_dir,
@@ -223,7 +229,7 @@ class DocumentPreparation(LabelSettings, TextSettings, Preparation):
             key = fingerprint(document["text"], document["summary"])
             if not document["text"].strip():
                 left_out["empty"] += 1
-            elif not labelled and not document["summary"].strip():
+            elif not (labelled or self.unlabelled or document["summary"].strip()):
                 left_out["without_summary"] += 1
             elif key in seen:
                 left_out["duplicates"] += 1

@@ -303,7 +303,9 @@ class DocumentBatcher(TokenBudgetBatcher):
 
         first = documents.first_summary_piece
         summaries = [documents.summary_pieces[first[i] : first[i + 1]] for i in rows]
-        return batch | number_grams(token_ids, sentence_starts, summaries, self._words)
+        numbered = number_grams(token_ids, sentence_starts, summaries, self._words)
+        numbered["gram_counts"][labels[:, 0] < 0] = -1.0  # a text without a summary
+        return batch | numbered
 
 
 def number_grams(
