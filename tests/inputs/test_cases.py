@@ -35,7 +35,11 @@ CASES = {
         "The well-known club has 900 members and wants a re-election of the board.",
         "swim-",
     ),
-    "hyphens.txt": (1, "Heating the building", "gov-"),
+    "hyphens.txt": (
+        1,
+        "The well-known club has 900 members and wants a re-election of the board.",
+        "gov-",
+    ),
     "legal.txt": (
         1,
         "See Doe v. Roe, 410 F. Supp. 2d 113, 118 (D. Mass. 1973); Smith v. Jones Ferry Co., 93 S."

@@ -9,6 +9,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfsum.inputs.broken_words import whole_lines
 from tfsum.text.hard_wraps import join_hard_wraps
 from tfsum.text.sentence_splitter import SentenceSplitter
 
@@ -48,6 +49,32 @@ def test_wrapped_paragraphs(width, end):
     found, wrapped = joined(text)
     assert wrapped
     assert [" ".join(line.split()) for line in found.split("\n") if line.strip()] == [PARAGRAPH] * 3
+
+
+@pytest.mark.parametrize("width", range(40, 100, 7))
+def test_initials_and_citations_are_no_items(width):
+    text = PARAGRAPH + (
+        " The report was written by J. Smith and A. B. Jones for M. Kazimi of the council. See Doe"
+        " v. Roe, 410 F. Supp. 2d 113, 118 (D. Mass. 1973); Smith v. Roe, 93 S. Ct. 705. Under 42"
+        " U. S. C. § 1983 a person may sue. Fed. R. Civ. P. 56(c) says so; see ¶ 12. Nobody knew. "
+    )
+    text += PARAGRAPH
+    assert joined(textwrap.fill(text, width, break_on_hyphens=False)) == (text, True)
+
+
+@pytest.mark.parametrize("hyphen", ["-", "\u2010", "\xad"])
+def test_a_broken_word_goes_on_in_the_next_line(hyphen):
+    lines = [
+        "The regional council decided on Monday to close the swim-",
+        "ming pool in Harlow Bay. The buil-",
+        "ding costs 400,000 pounds a year, and the roof must be re-",
+        "placed before winter. Parents gathered outside the town",
+        "hall to protest against the decision of the council-",
+        "lors.",
+    ]
+    text = "\n".join(lines).replace("-\n", f"{hyphen}\n")
+    assert joined(text) == (text.replace("\n", " "), True)
+    assert "\n" not in joined(whole_lines(text).strip())[0]
 
 
 MAIL = """From: Anna Holt <anna@example.org>

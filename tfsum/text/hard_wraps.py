@@ -28,8 +28,14 @@ GOES_ON = 0.4  # share of the lines that must be followed by a small letter then
 OUTLIERS = 20  # one in so many lines may be wider than the wrap
 TAB = 8  # columns
 _END = r"(?s:.*)[.!?…。！？][\"'”’»)\]」』]*\s*"
-# or an option
-_ITEM = r"\s*(?:(?:[-*•–—·‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s|--?[A-Za-z])(?s:.*)"
+# or an option; letters from I on are initials, and so are those before an abbreviation
+_ITEM = (
+    r"\s*(?:(?:[-*•–—·‣]|\((?:\d{1,3}|[A-Za-z]|[ivx]{1,4})\)|(?:\d{1,2}|[A-Ha-z]|[ivx]{1,4})[.)])\s"
+    r"|--?[A-Za-z])(?s:.*)"
+)
+_INITIAL = r"\s*(?:[A-H]\.\s(?:[A-Z][a-z]{0,5}\.|§)|v\.\s[A-Z])(?s:.*)"
+_BEFORE = r"(?s:.*)(?:[¶§№]|\b[A-Z]\.)"  # what goes on with a number, or an initial
+_BROKEN = r"(?s:.*)\p{L}[-\x{2010}\x{AD}]"  # a word
 _FIELD = r"[A-Z][A-Za-z-]{1,15}:\s(?s:.*)"  # of a mail's header
 _FIRST_WORD = rf"^({IDEOGRAPH}|[^\s]+)(?s:.*)$"
 
@@ -100,8 +106,9 @@ def _full_lines(
         return tf.strings.regex_full_match(bare, pattern)
 
     # (N,) lines that a wrap may have ended
-    begins = matches(_ITEM) | matches(_FIELD)
-    followed = ~last & (width > 0) & (next_word > 0) & ~after(begins, False)
+    begins = (matches(_ITEM) & ~matches(_INITIAL)) | matches(_FIELD)
+    begins_next = after(begins, False) & ~matches(_BEFORE)
+    followed = ~last & (width > 0) & (next_word > 0) & ~begins_next
     inner = followed & (width <= WIDEST) & matches(rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
     open_ended = inner & ~matches(_END)
 
@@ -129,7 +136,9 @@ def _full_lines(
 
     alone = count(open_ended & next_is_small) > 0  # where one line is all there is to judge by
     narrow = (lengths >= NARROW * count(followed)) & (widest >= NARROWEST)
-    joined = full | (nearly & open_ended & texts.to_values(by_hand))
+    next_is_indented = after(tf.strings.regex_full_match(shown, r" +\p{Ll}(?s:.*)"), False)
+    goes_on = open_ended & (next_is_indented | (next_is_small & matches(_BROKEN)))
+    joined = full | goes_on | (nearly & open_ended & texts.to_values(by_hand))
     return joined, narrow & tf.where(number > 1.5, by_program | by_hand, alone)
 
 
