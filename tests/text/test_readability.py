@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfsum.evaluation.readability import fault_shares, repeated_pairs
+from tfsum.text.english import is_english
 from tfsum.text.readability import antecedents, faults, without_dateline
 from tfsum.text.selection import may_be_chosen
 
@@ -59,7 +60,7 @@ def test_datelines(sentence, rest):
     ],
 )
 def test_faults(sentence, expected):
-    found = faults(tf.constant([sentence]))
+    found = faults(tf.constant([sentence]), tf.constant([True]))
     assert [name for name, flags in found.items() if flags.numpy()[0]] == expected
 
 
@@ -122,6 +123,20 @@ def test_antecedents(sentences, pairs):
     texts = tf.ragged.constant([other, sentences, [], sentences], ragged_rank=1, dtype=tf.string)
     offsets = (2, 2 + len(sentences))
     expected = sorted((a + o, b + o) for o in offsets for a, b in pairs)
-    found = faults(texts.flat_values)
-    given = antecedents(texts, found["pronoun"] | found["connective"])
+    english = tf.fill(tf.shape(texts.flat_values), True)
+    found = faults(texts.flat_values, english)
+    given = antecedents(texts, found["pronoun"] | found["connective"], english)
     assert sorted(map(tuple, given.numpy().tolist())) == expected
+    assert not antecedents(texts, ~english, ~english).shape[0]
+
+
+def test_rules_of_english_are_for_english():
+    """A German text, "so" among its words, a Japanese one, whose words have no spaces."""
+    german = ["So sank das Schiff mit vierzig Mann.", "Also fuhr kein Boot mehr hinaus."]
+    japanese = ["港で古い船が沈んだ。", "古い。"]
+    texts = tf.ragged.constant([german, ["So the old ship sank with its owner."], japanese])
+    assert is_english(texts).numpy().tolist() == [False, True, False]
+    english = tf.constant([False, False, True, False, False])
+    found = faults(texts.flat_values, english)
+    assert found["connective"].numpy().tolist() == english.numpy().tolist()
+    assert found["short"].numpy().tolist() == [False, False, False, False, True]

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from tfsum.text.english import is_english
 from tfsum.text.readability import faults
+from tfsum.text.rows import Rows
 
 FAULTS = ("dateline", "pronoun", "connective", "quotes", "no_end_mark", "short")
 
@@ -38,8 +40,9 @@ def fault_shares(
         >>> {name: share for name, share in shares.items() if share}
         {'dateline': 0.5, 'pronoun': 0.5, 'short': 0.5}
     """
-    flat = tf.constant([sentence for summary in summaries for sentence in summary], tf.string)
-    found = {name: flags.numpy() for name, flags in faults(flat).items()}
+    texts = tf.ragged.constant(summaries, tf.string, ragged_rank=1)
+    flat, english = texts.flat_values, Rows.of(texts).to_values(is_english(texts))
+    found = {name: flags.numpy() for name, flags in faults(flat, english).items()}
     found["dateline"] = tf.strings.regex_full_match(flat, r"(?is).*\(cnn\b.*").numpy()
     alone = ~np.array([flag for summary in follows for flag in summary], bool)
     found |= {name: found[name] & alone for name in ("pronoun", "connective")}

@@ -1,12 +1,13 @@
 """Sentences that read badly out of their place, by simple rules.
 
-The words are English; the rules for names hold where names are capitalized, and the others for
-every language whose sentences end with a mark.
+The rules for words and for names are those of English, and hold in English texts alone; the others
+hold for every language whose sentences end with a mark.
 """
 
 import tensorflow as tf
 
 from tfsum.text.rows import Rows, after, before
+from tfsum.text.white_space import UNSPACED
 
 # In ROUGE's F: what a sentence must bring more than another if it has a fault, or lacks one that it
 # needs; and if only the one before it is missing.
@@ -25,6 +26,7 @@ _CONNECTIVE = (
 )
 _ENDED = r"(?s).*[.!?…。！？｡．।؟][\"'”’»)\]」』}]*"
 _SHORT = r"(?:\S+\s+){0,4}\S*"
+_SIX = rf"(?s)(?:.*[{UNSPACED}]){{6}}.*"
 _ODD = r'(?s)[^"]*"(?:[^"]*"[^"]*")*[^"]*'
 _PAIRS = (("“", "”"), ("«", "»"))
 
@@ -53,19 +55,20 @@ _DATELINE = (
 )
 
 
-def faults(sentences: tf.Tensor) -> dict[str, tf.Tensor]:
+def faults(sentences: tf.Tensor, english: tf.Tensor) -> dict[str, tf.Tensor]:
     """Finds the faults of sentences.
 
     Args:
         sentences: Strings (N,).
+        english: Sentences of English texts, bool (N,).
 
     Returns:
         bool (N,) each: "pronoun" and "connective", a sentence that opens with one, which is a fault
         where its predecessor is missing; "quotes", quotation marks that do not pair; "no_end_mark",
-        no mark at the end; "short", under six words.
+        no mark at the end; "short", under six words, or letters of a script without spaces.
 
     Example:
-        >>> found = faults(tf.constant(["It rained.", "A ship with forty men sank."]))
+        >>> found = faults(tf.constant(["It rained.", "A ship with forty men sank."]), [True, True])
         >>> {name: flags.numpy().tolist() for name, flags in found.items() if flags.numpy().any()}
         {'pronoun': [True, False], 'short': [True, False]}
     """
@@ -78,15 +81,15 @@ def faults(sentences: tf.Tensor) -> dict[str, tf.Tensor]:
 
     unpaired = [count(first) != count(second) for first, second in _PAIRS]
     return {
-        "pronoun": matches(_PRONOUN),
-        "connective": matches(_CONNECTIVE),
+        "pronoun": matches(_PRONOUN) & english,
+        "connective": matches(_CONNECTIVE) & english,
         "quotes": tf.reduce_any([matches(_ODD), *unpaired], 0),
         "no_end_mark": ~matches(_ENDED),
-        "short": matches(_SHORT),
+        "short": matches(_SHORT) & ~matches(_SIX),
     }
 
 
-def antecedents(texts: tf.RaggedTensor, opens: tf.Tensor) -> tf.Tensor:
+def antecedents(texts: tf.RaggedTensor, opens: tf.Tensor, english: tf.Tensor) -> tf.Tensor:
     """Finds the sentences that others need to be understood.
 
     A sentence that opens with a pronoun or a connective needs the one before it. One that holds the
@@ -97,20 +100,24 @@ def antecedents(texts: tf.RaggedTensor, opens: tf.Tensor) -> tf.Tensor:
         texts: Sentences of documents, (B, S) strings.
         opens: Sentences that open with a pronoun or a connective (`faults`), (N,) bool for the N
             sentences of all documents.
+        english: Sentences of English texts, bool (N,): names count in no others, in some of which
+            every noun is capitalized.
 
     Returns:
         int64 (E, 2), pairs of a sentence and one that it needs, numbered through all documents.
 
     Example:
         >>> texts = tf.ragged.constant([["Anna Holt spoke.", "Rain fell.", "They heard Holt."]])
-        >>> antecedents(texts, tf.constant([False, False, True])).numpy().tolist()
+        >>> opens, english = tf.constant([False, False, True]), tf.fill([3], True)
+        >>> antecedents(texts, opens, english).numpy().tolist()
         [[2, 1], [2, 0]]
     """
     # (E, 2) sentences that need the one before them, and that
     documents = Rows.of(texts)
     second = tf.where(opens & documents.continues())
     pairs = tf.concat([second, second - 1], 1)
-    return tf.concat([pairs, _names_in_full(texts.flat_values, documents)], 0)
+    names = _names_in_full(tf.where(english, texts.flat_values, ""), documents)
+    return tf.concat([pairs, names], 0)
 
 
 def _names_in_full(sentences: tf.Tensor, documents: Rows) -> tf.Tensor:

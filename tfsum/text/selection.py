@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.text.budget import Budget, with_room_for_one
+from tfsum.text.english import is_english
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
 from tfsum.text.repeats import repeats
@@ -98,10 +99,11 @@ def select_sentences(
     fits = budget.holds(tf.zeros_like(may_be), documents)
     may_be &= ~repeats(texts, worth, may_be & fits)
     if pieces is not None:
-        found = faults(texts.flat_values)
+        english = documents.to_values(is_english(texts))
+        found = faults(texts.flat_values, english)
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
         flaws = tf.reduce_sum(own, 0)
-        needs = antecedents(texts, found["pronoun"] | found["connective"])
+        needs = antecedents(texts, found["pronoun"] | found["connective"], english)
         by_rouge = expected_rouge_ranks(
             scores, may_be, pieces, words, most, limit, rates, flaws, needs, budget
         )
