@@ -18,6 +18,16 @@ _UNSPACED = (
 _APOSTROPHES = "\u2018\u2019\u02bc\u2010\u2011\u00ad"
 
 
+def is_unspaced(code: int) -> bool:
+    """Whether a code point is one of a script that is written without spaces.
+
+    Example:
+        >>> is_unspaced(ord("港")), is_unspaced(ord("항"))
+        (True, False)
+    """
+    return any(first <= code <= last for first, last in _UNSPACED)
+
+
 class _Table(dict):
     """What `str.translate` puts for each character, worked out at its first sight."""
 
@@ -28,7 +38,7 @@ class _Table(dict):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         category = unicodedata.category(character)
-        if any(first <= code <= last for first, last in _UNSPACED) and category[0] in "LMN":
+        if is_unspaced(code) and category[0] in "LMN":
             value = f" {character} "
         elif category[0] in "LMN":
             value = character

@@ -104,6 +104,12 @@ def test_both_forms_say_the_same_and_repeat():
     assert "difference to lead" in text
 
 
+def test_what_is_counted_is_said():
+    report = score_systems({"lead": [["港で船が沈んだ。"]]}, ["船が沈んだ OK"], samples=2)
+    assert report.to_text().endswith("units characters")
+    assert "units" not in _report().settings
+
+
 @pytest.mark.slow  # reads thousands of documents
 @pytest.mark.reference
 def test_lead_of_the_news_with_our_splitter(shared):

@@ -21,6 +21,7 @@ from tfsum.evaluation.rouge import METRICS, score_each
 from tfsum.papers.selection import original_systems
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 from tfsum.text.sentence_splitter import SentenceSplitter
+from tfsum.text.words import is_unspaced, split_words
 
 Selection = Literal["model", "bertsum", "bertsum_recall"]
 Summaries = Sequence[Sequence[str]]
@@ -39,7 +40,8 @@ class ExtractiveReport(Report):
     Attributes:
         documents: Number of documents.
         baseline: The system that `difference` compares with.
-        settings: Further settings of the evaluation (sentences, seed, samples, words).
+        settings: Further settings of the evaluation (sentences, seed, samples, words; units where
+            ROUGE counts characters, in references of a script without spaces).
         systems: Name -> metric -> `precision`, `recall`, `f`, `low`, `high` (95 % interval of f),
             `difference` (mean of f minus the baseline's f of the same document), `difference_low`,
             `difference_high`; name -> `sentences` and `words`, mean numbers, and `repeated`, the
@@ -245,6 +247,9 @@ def score_systems(
             table[name]["places"] = _shares_of(places)
 
     settings = {"sentences": sentences, "words": WORDS[english], "samples": samples, "seed": seed}
+    counted = split_words(" ".join(references))
+    if 2 * sum(is_unspaced(ord(word[0])) for word in counted) > len(counted):
+        settings["units"] = "characters"
     return ExtractiveReport(len(references), BASELINE, settings, table)
 
 
