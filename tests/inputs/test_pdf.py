@@ -63,8 +63,8 @@ def test_columns_are_read_one_after_the_other(by_rows):
     assert text.split("\n\n") == ["Pool to close", LEFT, RIGHT]
 
 
-@pytest.mark.parametrize("room", [6, 40])
-def test_columns_that_stand_close_are_told(room):
+@pytest.mark.parametrize("room", [6, 12, 40])
+def test_columns_that_stand_close_are_read_one_after_the_other(room):
     first, second = column(LEFT * 2, 0), column(RIGHT * 2, 0)
     end = 50 + max(width_of(line) for _, _, line in first)
     first = [(end - width_of(line), y, line) for _, y, line in first]
@@ -72,9 +72,25 @@ def test_columns_that_stand_close_are_told(room):
     pairs = itertools.zip_longest(first, second)  # as programs write that draw a table
     lines = [line for pair in pairs for line in pair if line]
     content = pdf_content(pdf(column(LEFT, 50), lines))
-    close = ["columns that stand close are read as one, on page 2"]
-    assert content.notes == (close if room == 6 else [])
-    assert (RIGHT in content.text) == (room == 40)
+    assert content.text.split() == f"{LEFT} {LEFT * 2} {RIGHT * 2}".split() and not content.notes
+
+
+def justified(text, x, width, top=700):
+    """Words of lines that fill a column, each drawn alone, which may stand far apart."""
+    for i, line in enumerate(lines := textwrap.wrap(text, 24)):
+        words = line.split()
+        widths = [width_of(word) for word in words]
+        room = (width - sum(widths)) / max(1, len(words) - 1) if i + 1 < len(lines) else 4
+        begins = itertools.accumulate((one + room for one in widths), initial=x)
+        yield from ((begin, top - 12 * i, word) for begin, word in zip(begins, words))
+
+
+@pytest.mark.parametrize("top", [700, 712, 676])
+def test_narrow_columns_whose_words_stand_apart(top):
+    columns = [*justified(LEFT, 50, 150), *justified(RIGHT, 212, 150, top)]
+    columns += justified(LEFT, 374, 150)
+    text = pdf_content(pdf([(50, 760, "Pool to close"), *columns, (50, 300, RIGHT[:90])])).text
+    assert text.split() == f"Pool to close {LEFT} {RIGHT} {LEFT} {RIGHT[:90]}".split()
 
 
 def width_of(line):
@@ -114,6 +130,8 @@ def test_running_heads_feet_and_page_numbers_are_left_out(head, foot):
         ("from 2019-", "2024", "from 2019-2024"),
         ("die Gemeinde-", "verwaltung", "die Gemeindeverwaltung"),
         ("the swim\xad", "ming pool", "the swimming pool"),
+        ("the y-", "axis", "the y-axis"),
+        ("a Carbon-", "14 date", "a Carbon-14 date"),
         ("It rained", "a lot", "It rained a lot"),
         ("the river -", "a lot", "the river - a lot"),
     ],

@@ -40,14 +40,15 @@ def join_lines(before: str, after: str, words: frozenset[str] = frozenset()) -> 
     if before.endswith("\xad"):
         return before[:-1] + after
     if not first or not second or _SERIES.match(after):
-        is_number = before[-1:] in tuple(_HYPHENS) and before[-2:-1].isdigit()
-        return before + after if is_number else f"{before} {after}"
+        is_hyphened = before[-1:] in tuple(_HYPHENS) and before[-2:-1].isalnum()
+        is_number = before[-2:-1].isdigit() or after[:1].isdigit()
+        return before + after if is_hyphened and is_number else f"{before} {after}"
 
     whole = f"{first[1]}{second[0]}".lower()
     compound = f"{first[1]}-{second[0]}".lower()
     last = first[1].lower().rpartition("-")[2]
-    is_compound = (last in _COMPOUND or first[1].count("-") > 1) and whole not in words
-    if not second[0][0].islower() or compound in words or is_compound:
+    is_compound = last in _COMPOUND or len(last) == 1 or first[1].count("-") > 1
+    if not second[0][0].islower() or compound in words or (is_compound and whole not in words):
         return before + after
     return before[:-1] + after
 

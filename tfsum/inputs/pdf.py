@@ -5,12 +5,14 @@ import dataclasses
 import io
 import itertools
 import logging
+import math
 import re
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import pypdf
 from pdfminer.high_level import extract_pages
-from pdfminer.layout import LTChar, LTPage, LTTextContainer, LTTextLine
+from pdfminer.layout import LAParams, LTChar, LTPage, LTTextContainer, LTTextLine
 from pdfminer.pdfdocument import PDFPasswordIncorrect
 
 from tfsum.inputs.broken_words import join_lines, whole_words
@@ -19,8 +21,14 @@ from tfsum.inputs.content import Content
 MARGIN = 0.15  # share of a page's height at its head and at its foot
 REPEATED = 0.25  # of the pages, and two at least: a line that stands on so many runs over them
 SHORT = 0.7  # of the width of the lines: where a paragraph or a heading may end
-GAP = 0.35  # of a letter's height: between words of a line that is none, but one of each column
-CLOSE = 0.4  # of the lines of a page, and four at least: so many have such a gap at one place
+COLUMN = 0.18  # of a page's width: what is narrower is no column
+BESIDE = 3  # lines that columns have at least
+GUTTER = 0.5  # of a line's height: the room between columns
+SPACE = 0.1  # of a line's height: between words
+WIDE = 3.0  # of a line's height: what stands so far apart is no line
+LEADING = 0.5  # of a line's height: between paragraphs
+_Gaps: TypeAlias = list[tuple[float, float]]
+_Rows: TypeAlias = list[list[LTTextLine]]
 _LETTERS = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\0": " "}
 )
@@ -66,10 +74,11 @@ def pdf_content(data: bytes) -> Content:
     for library in ("pdfminer", "pypdf"):  # what they warn of is an error, or mended
         logging.getLogger(library).setLevel(logging.ERROR)
     try:
-        layouts = list(extract_pages(io.BytesIO(data)))
+        # each piece of a line is a word, or what spaces hold together
+        layout = LAParams(char_margin=0.3, boxes_flow=None)
+        pages = [_lines(page) for page in extract_pages(io.BytesIO(data), laparams=layout)]
     except PDFPasswordIncorrect:
         raise PermissionError from None
-    pages = [_lines(page) for page in layouts]
     counts = collections.Counter(pattern for page in pages for pattern in {x.pattern for x in page})
     least = max(2, REPEATED * len(pages))
 
@@ -88,38 +97,161 @@ def pdf_content(data: bytes) -> Content:
         damaged = pypdf.PdfReader(io.BytesIO(data)).pages
         text = flowing("\n".join(page.extract_text() for page in damaged))
         return Content(text, ["is damaged; its lines are in the order of the file"])
-    close = [str(number) for number, page in enumerate(layouts, 1) if _has_close_columns(page)]
-    note = f"columns that stand close are read as one, on page {', '.join(close)}"
-    return Content(text, [note] if close else [])
+    return Content(text)
 
 
 def _lines(page: LTPage) -> list[_Line]:
     """The lines of a page in the order in which they are read."""
-    return [
-        _Line(text, number, (line.y0 + line.y1) / 2 / page.height)
-        for number, line in _text_lines(page)
-        if (text := " ".join(line.get_text().translate(_LETTERS).split()))
+    words = [
+        piece
+        for box in page
+        if isinstance(box, LTTextContainer)
+        for piece in box
+        if isinstance(piece, LTTextLine) and _is_upright(piece) and piece.get_text().strip()
     ]
+    lines: list[_Line] = []
+    box = 0
+    for column in _columns(words, COLUMN * page.width):
+        before = None
+        for row in itertools.chain.from_iterable(map(_apart, _rows(column))):
+            place = _Place.of(row)
+            box += before is None or not place.follows(before)
+            text = _joined(row).translate(_LETTERS)
+            lines.append(
+                _Line(" ".join(text.split()), box, (place.y0 + place.y1) / 2 / page.height)
+            )
+            before = place
+    return lines
 
 
-def _text_lines(page: LTPage) -> Iterator[tuple[int, LTTextLine]]:
-    """The lines of a page, with the number of the box that each is in."""
-    boxes = [box for box in page if isinstance(box, LTTextContainer)]
-    # letters below each other are a stamp at the page's edge
-    upright = [box for box in boxes if box.width > 0.2 * box.height]
-    for number, box in enumerate(upright):
-        yield from ((number, line) for line in box if isinstance(line, LTTextLine))
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """The rectangle of a line on its page."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+
+    @classmethod
+    def of(cls, row: list[LTTextLine]) -> "_Place":
+        lefts, rights, feet, heads = zip(*((word.x0, word.x1, word.y0, word.y1) for word in row))
+        return cls(min(lefts), max(rights), min(feet), max(heads))
+
+    def follows(self, other: "_Place") -> bool:
+        """Whether it stands close below another, and begins, ends or is centred where that is."""
+        near = LEADING * (self.y1 - self.y0)
+        left, right = self.x0 - other.x0, self.x1 - other.x1
+        is_below = self.y1 <= other.y1 - near and other.y0 - self.y1 <= near
+        return is_below and min(abs(left), abs(right), abs(left + right) / 2) < near
 
 
-def _has_close_columns(page: LTPage) -> bool:
-    """Whether many lines go on at one place behind a gap: they are two, side by side."""
-    lines = [line for _, line in _text_lines(page)]
-    begins = collections.Counter[int]()
-    for line in lines:
-        letters = [one for one in line if isinstance(one, LTChar) and one.get_text().strip()]
-        wide = (b for a, b in itertools.pairwise(letters) if b.x0 - a.x1 > GAP * b.size)
-        begins.update({round(letter.x0) for letter in wide})
-    return max(begins.values(), default=0) >= max(4, CLOSE * len(lines))
+def _apart(row: list[LTTextLine]) -> Iterator[list[LTTextLine]]:
+    """The parts of a row that stand so far apart that they are no one line."""
+    part: list[LTTextLine] = []
+    for word in sorted(row, key=lambda word: word.x0):
+        if part and word.x0 - part[-1].x1 > WIDE * word.height:
+            yield part
+            part = []
+        part.append(word)
+    yield part
+
+
+def _is_upright(piece: LTTextLine) -> bool:
+    """Whether it is no stamp at the page's edge, which is turned."""
+    return any(isinstance(one, LTChar) and one.upright for one in piece)
+
+
+def _rows(words: list[LTTextLine]) -> _Rows:
+    """The words that stand beside each other, from top to bottom."""
+    rows: _Rows = []
+    for word in sorted(words, key=lambda word: -word.y0 - word.y1):
+        other = rows[-1][0] if rows else word
+        overlap = min(word.y1, other.y1) - max(word.y0, other.y0)
+        if rows and overlap > 0.5 * min(word.height, other.height):
+            rows[-1].append(word)
+        else:
+            rows.append([word])
+    return rows
+
+
+def _joined(row: list[LTTextLine]) -> str:
+    """The text of a row, with a space where there is room for one."""
+    text, right = "", row[0].x0
+    for word in row:
+        text += " " * (word.x0 - right > SPACE * word.height) + word.get_text().rstrip("\n")
+        right = word.x1
+    return text
+
+
+def _columns(words: list[LTTextLine], narrowest: float) -> Iterator[list[LTTextLine]]:
+    """The words of each column, and of what stands over, between or below columns.
+
+    Args:
+        words: Words of a page.
+        narrowest: Width that a column must have.
+    """
+    alone: _Rows = []
+    for strip, gaps in _strips(_rows(words)):
+        if not gaps or not all(_is_column(part, narrowest) for part in _parts(strip, gaps)):
+            alone += strip
+            continue
+        first = len(alone)  # a column may begin above the others
+        while first and not any(_covers(alone[first - 1], gap) for gap in gaps):
+            first -= 1
+        yield list(itertools.chain(*alone[:first]))
+        yield from _parts(alone[first:] + strip, gaps)
+        alone = []
+    yield list(itertools.chain(*alone))
+
+
+def _parts(rows: _Rows, gaps: _Gaps) -> list[list[LTTextLine]]:
+    """The words between gaps, from left to right."""
+    edges = [-math.inf, *((left + right) / 2 for left, right in gaps), math.inf]
+    words = list(itertools.chain(*rows))
+    return [[word for word in words if a <= word.x0 < b] for a, b in itertools.pairwise(edges)]
+
+
+def _covers(row: list[LTTextLine], gap: tuple[float, float]) -> bool:
+    return any(word.x0 < gap[1] and gap[0] < word.x1 for word in row)
+
+
+def _is_column(words: list[LTTextLine], narrowest: float) -> bool:
+    width = max(word.x1 for word in words) - min(word.x0 for word in words)
+    return width > narrowest and len(_rows(words)) >= BESIDE
+
+
+def _strips(rows: _Rows) -> Iterator[tuple[_Rows, _Gaps]]:
+    """Parts a page, from top to bottom, where the gaps between its columns begin and end."""
+    strip: _Rows = []
+    free: _Gaps = [(-math.inf, math.inf)]
+    for row in rows:
+        common = [
+            (max(left, first), min(right, last))
+            for left, right in free
+            for first, last in _gaps(row)
+            if min(right, last) - max(left, first) > GUTTER * row[0].height
+        ]
+        if strip and bool(_inner(free, strip)) != bool(_inner(common, [*strip, row])):
+            yield strip, _inner(free, strip)
+            strip, common = [], _gaps(row)
+        strip, free = [*strip, row], common
+    if strip:
+        yield strip, _inner(free, strip)
+
+
+def _gaps(row: list[LTTextLine]) -> _Gaps:
+    """Where a row has no words, from left to right."""
+    ordered = sorted(row, key=lambda word: word.x0)
+    rights = itertools.accumulate((word.x1 for word in ordered), max, initial=-math.inf)
+    return list(zip(rights, [*(word.x0 for word in ordered), math.inf]))
+
+
+def _inner(gaps: _Gaps, rows: _Rows) -> _Gaps:
+    """The gaps that have words on both sides."""
+    begin = min(word.x0 for row in rows for word in row)
+    end = max(word.x1 for row in rows for word in row)
+    return [(left, right) for left, right in gaps if begin < left and right < end]
 
 
 def flowing(text: str) -> str:
