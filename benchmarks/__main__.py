@@ -19,6 +19,7 @@ BENCHMARKS = {
     "meaning": ("quality.meaning", "whether embeddings find the text that means the same"),
     "pretraining": ("quality.pretraining", "a BERT pretrained on a GPU under JAX"),
     "load": ("serving.load", "rates, latencies and faults of `tfsum serve`"),
+    "page": ("serving.page", "how long the page of `tfsum serve` lets people wait"),
     "fuzz": ("serving.fuzz", "random and mutated requests to `tfsum serve`"),
     "versions": ("parity.versions", "whether two checkouts give the same bytes, and how fast"),
     "export_again": ("parity.export_again", "a model exported again from its export"),

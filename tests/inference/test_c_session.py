@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -72,6 +73,16 @@ def test_integers_of_two_axes(session, transformer):
     np.testing.assert_allclose(
         session.call("score_ids", inputs)["score"], expected["score"], atol=1e-6
     )
+
+
+def test_a_session_of_its_own_is_interrupted(session):
+    other = session.again()
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(other.call, "score", {"text": [b"It rained. " * 30_000]})
+        other.interrupt()
+        with pytest.raises(CallError, match="closed|cancelled"):
+            call.result()
+    assert session.call("score", {"text": [b"It rained."]})["count"].tolist() == [1]
 
 
 def test_what_the_graph_rejects_is_an_error(session):

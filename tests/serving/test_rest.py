@@ -737,7 +737,7 @@ def ask_for_texts(serving, models, monkeypatch, count, **settings):
         await asyncio.sleep(6)
         return data.decode()
 
-    monkeypatch.setattr("tfsum.serving.application.text_apart", text_apart)
+    monkeypatch.setattr("tfsum.serving.page_api.text_apart", text_apart)
     asked = serving.Asked(models, **settings)
     requests = [("POST", "/page/text", str(i).encode(), None) for i in range(count)]
     answers = moved_time.run(lambda _: asked.answers(requests))
@@ -761,7 +761,7 @@ def test_uploads_that_nobody_waits_for_are_not_read(models, serving, monkeypatch
         read.append(data)
         await asyncio.sleep(6)
 
-    monkeypatch.setattr("tfsum.serving.application.text_apart", text_apart)
+    monkeypatch.setattr("tfsum.serving.page_api.text_apart", text_apart)
     application = serving.Asked(models).server.application
     scope = {"type": "http", "method": "POST", "raw_path": b"/page/text", "headers": []}
     scope = {**scope, "path": "/page/text", "query_string": b""}

@@ -170,7 +170,7 @@ class CSession:
         self.signatures = {
             name: frozenset(definition.inputs) for name, definition in self._definitions.items()
         }
-        self._folder = folder
+        self._folder, self._description, self._compute = folder, description, compute
         if not (index := folder / "variables" / "variables.index").is_file():
             # the C library would load the model without weights
             raise ExportError(f"{folder}: cannot be loaded (no {index}); {BROKEN}")
@@ -227,6 +227,15 @@ class CSession:
                 _delete(tensor)
             for tensor in filter(None, found):
                 tf.TF_DeleteTensor(tensor)
+
+    def again(self) -> "CSession":
+        """The same model in a session of its own."""
+        return CSession(self._folder, self._description, self._compute)
+
+    def interrupt(self) -> None:
+        """Ends the calls that are computed, within a few windows of text; there can be no more."""
+        with contextlib.suppress(CallError), _status("") as status:
+            tf.TF_CloseSession(self._session, status)
 
     def _places(self, infos: Mapping[str, Fields], names: Collection[str]) -> ctypes.Array:
         """The outputs of the graph's operations that a signature's tensors are."""

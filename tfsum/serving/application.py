@@ -1,13 +1,10 @@
-"""The HTTP application: the REST API, the page and what it asks, health, metrics, and the access
-log."""
+"""The HTTP application: the REST API, the page, health, metrics, and the access log."""
 
 import asyncio
 import ipaddress
-import pathlib
 import time
 import urllib.parse
 
-import numpy as np
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -16,36 +13,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tfsum.errors import DataError
-from tfsum.inference.saved_model import read_vocabularies
-from tfsum.inference.texts import as_bytes
-from tfsum.inputs.apart import text_apart
-from tfsum.request import SENTENCES
-from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
+from tfsum.serving.json_body import JsonResponse
 from tfsum.serving.openapi import openapi_document
-from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload, span
-from tfsum.serving.request_error import RequestError, invalid, require
+from tfsum.serving.page_api import FILES, PageApi
+from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, span
+from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.rest import OpenInference, RestApi
-from tfsum.serving.servable import Arrays
 from tfsum.serving.summarize_api import SummarizeApi
 
-# Path -> (file in the folder `page`, its type)
-FILES = {
-    "/": ("index.html", "text/html"),
-    "/page.css": ("page.css", "text/css"),
-    "/page.js": ("page.js", "text/javascript"),
-    "/page/example.txt": ("example.txt", "text/plain"),
-}
-PAGE_HEADERS = {
-    # The page may load files of this server alone, and ask it alone.
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src"
-        " 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-cache",
-}
-MAX_UPLOADS = 16  # files that wait to be read
 PROBES = {"/healthz", "/readyz"}  # paths that answer however many requests there are
 WITHOUT_TOKEN = {*FILES, *PROBES}  # paths that need no token
 
@@ -68,25 +43,16 @@ class Application:
 
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
-        # Files of the page: those that are read or wait, and the one that is read.
-        self._uploads, self._reading = asyncio.Semaphore(MAX_UPLOADS), asyncio.Semaphore(1)
         self.draining = False
-        folder = pathlib.Path(__file__).parent / "page"
-        files = {
-            path: Response((folder / name).read_bytes(), headers=PAGE_HEADERS, media_type=kind)
-            for path, (name, kind) in FILES.items()
-        }
+        summarize = SummarizeApi(predictor)
         routes = [
-            *(Route(path, file, methods=["GET"]) for path, file in files.items()),
-            Route("/page/attention", self._attention, methods=["POST"]),
-            Route("/page/text", self._text, methods=["POST"]),
-            Route("/page/warnings.json", JsonResponse(SENTENCES), methods=["GET"]),
+            *PageApi(predictor, summarize).routes,
             Route("/healthz", PlainTextResponse("ok\n"), methods=["GET"]),
             Route("/readyz", self._readyz),
             Route("/monitoring/prometheus/metrics", self._prometheus),
             Route("/metrics", self._prometheus),
             Route("/openapi.json", self._openapi),
-            *SummarizeApi(predictor).routes,
+            *summarize.routes,
             *OpenInference(predictor).routes,
             *RestApi(predictor).routes,
         ]
@@ -194,60 +160,6 @@ class Application:
             "PERMISSION_DENIED",
         )
 
-    async def _attention(self, request: Request) -> Response:
-        """The attention between the pieces of a text and of its answer, and the alternatives.
-
-        The body of the request is {"model": NAME, "text": TEXT}.
-        """
-        body = await received(request, self._predictor)
-        document = await offload(len(body), read_object, body)
-        name, text = document.get("model"), document.get("text")
-        if not isinstance(name, str) or not isinstance(text, str):
-            raise invalid('expected {"model": "NAME", "text": "..."}')
-
-        with self._predictor.versions.use(name) as servable:
-            require(
-                "attend" in servable.signatures,
-                f"{name} has no signature 'attend'; it is not an abstractive model, or was"
-                " exported by an older tfsum",
-            )
-            inputs = {"text": np.array([as_bytes(text)], object)}
-            answer = self._predictor.predict(
-                servable, servable.signatures["attend"], inputs, request.scope["take"]
-            )
-            outputs = await unless_gone(request, answer)
-            # The vocabularies are read from files.
-            return JsonResponse(await asyncio.to_thread(_in_words, servable.path, outputs))
-
-    async def _text(self, request: Request) -> Response:
-        """The text of a file that is the body of the request; its name is the parameter `name`."""
-        name = request.query_params.get("name", "")[:MAX_LOGGED]
-        name = "".join(c for c in name if c.isprintable()) or "the file"
-        body = await received(request, self._predictor)
-        reading = self._text_apart(body, name)
-        return JsonResponse({"text": await unless_gone(request, reading)})
-
-    async def _text_apart(self, body: bytes, name: str) -> str:
-        """The text of a file, which is read when those before it are."""
-        settings = self._predictor.settings
-        require(
-            not self._uploads.locked(),
-            f"{MAX_UPLOADS} files wait to be read; ask again later",
-            "RESOURCE_EXHAUSTED",
-            retry_after=1,
-        )
-        try:
-            async with self._uploads, asyncio.timeout(settings.timeout), self._reading:
-                return await text_apart(body, name, settings.timeout, settings.max_body)
-        except TimeoutError:
-            raise RequestError(
-                "DEADLINE_EXCEEDED",
-                f"{name}: was not read in {settings.timeout:g} s (the server's `--timeout`), with"
-                " the files before it; ask again later, or send a smaller one",
-            ) from None
-        except DataError as error:
-            raise invalid(str(error)) from None
-
     async def _readyz(self, request: Request) -> Response:
         if self._predictor.versions.ready and not self.draining:
             return PlainTextResponse("ready\n")
@@ -276,24 +188,6 @@ def _no_route(request: Request, error: HTTPException) -> Response:
     if error.headers is not None:
         message = f"{request.method} {path}; expected {error.headers['Allow']}"
     return JsonResponse({"error": message}, error.status_code, error.headers)
-
-
-def _in_words(path: pathlib.Path, outputs: Arrays) -> dict[str, object]:
-    """The outputs of `attend` for one text, with word pieces in place of ids."""
-    row = {name: array[0] for name, array in outputs.items()}
-    source_pieces, target_pieces = read_vocabularies(path)
-    source_ids, ids = (row[name][: np.count_nonzero(row[name])] for name in ("source_ids", "ids"))
-    attention = row["attention"][: len(ids), : len(source_ids)]
-    shares = row["alternative_probability"].astype(float).round(4).tolist()
-    return {
-        "source": [source_pieces[i] for i in source_ids],
-        "answer": [target_pieces[i] for i in ids],
-        "attention": attention.astype(float).round(4).tolist(),
-        "alternatives": [
-            [[target_pieces[i], share] for i, share in zip(candidates, place)]
-            for candidates, place in zip(row["alternatives"][: len(ids)], shares)
-        ],
-    }
 
 
 def is_loopback(host: str) -> bool:

@@ -234,6 +234,7 @@ PATHS = {
                             "name": STRING,
                             "version": INTEGER,
                             "kind": STRING,
+                            "summarizes": {"type": "boolean"},
                             "max_sentences": INTEGER,
                             "signatures": {"type": "array", "items": STRING},
                         }

@@ -12,6 +12,7 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from tfsum.serving.batching import Batcher
+from tfsum.serving.long_texts import LongTexts
 from tfsum.serving.model_versions import STATES, ModelVersions
 from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.row_costs import MAX_PLACES, SEPARATOR, place_count, row_sizes
@@ -120,6 +121,7 @@ class Predictor:
         versions, settings: The arguments.
         metrics: Metrics of the requests and batches.
         batcher: Batcher that computes the outputs.
+        long_texts: Those of the page, which are computed apart.
         answering: Number of the requests that are read or answered.
         bodies: Bytes of these requests and of their answers.
 
@@ -133,6 +135,7 @@ class Predictor:
         self.versions, self.settings = versions, settings
         self.metrics = Metrics(versions)
         self.batcher = Batcher(settings, self.metrics.observe_batch)
+        self.long_texts = LongTexts()
         self.metrics.queue.set_function(lambda: self.batcher.waiting)
         self.bodies = self.answering = 0
 
@@ -171,7 +174,7 @@ class Predictor:
             RequestError: The request or its answer is too large, too late, or refused by the model.
         """
         size = byte_count(inputs)
-        await offload(size, self._check_limits, signature, inputs)
+        await offload(size, self.check_limits, signature, inputs)
         sizes = await offload(size, row_sizes, inputs, servable.words)
         with span(
             "predict",
@@ -262,10 +265,20 @@ class Predictor:
             self.answering -= 1
             self.bodies -= sum(sizes)
 
-    def _check_limits(self, signature: Signature, inputs: Arrays) -> None:
+    def check_limits(self, signature: Signature, inputs: Arrays, times_longer: int = 1) -> None:
         """Checks the number of rows, the bytes of each document and of all, and the width of an
-        answer."""
-        max_bytes, max_total = self.settings.max_document_bytes, self.settings.max_body
+        answer.
+
+        Args:
+            signature: Signature of a model.
+            inputs: Name -> array.
+            times_longer: How often a document may have `max_document_bytes`.
+
+        Raises:
+            RequestError: The request is too large.
+        """
+        max_bytes = self.settings.max_document_bytes * times_longer
+        max_total = self.settings.max_body
         for name, array in inputs.items():
             texts = [*array.flat] if array.dtype == object else []
             separators = sum(text.count(SEPARATOR) for text in texts)

@@ -12,7 +12,7 @@ import numpy as np
 from tfsum.errors import Error
 from tfsum.inference.allowed_operations import read_definitions
 from tfsum.inference.c_session import CallError
-from tfsum.inference.exported_model import open_model
+from tfsum.inference.exported_model import OpenedModel, open_model
 from tfsum.inference.saved_model import read_description
 from tfsum.inference.texts import as_bytes
 from tfsum.serving.request_error import CODES, RequestError, require
@@ -257,6 +257,13 @@ class Servable:
         signature = self.signatures.get("serving_default")
         return bool(self.description) and signature is not None and "text" in signature.inputs
 
+    @property
+    def summarizes(self) -> bool:
+        """Whether its answers are summaries: not labels, and not translations, which are measured
+        by BLEU."""
+        metric = self.description.get("recipe", {}).get("evaluate", {}).get("metric")
+        return self.description.get("kind") != "classifier" and metric != "bleu"
+
     def signature(self, name: str) -> Signature:
         """The signature with a name.
 
@@ -274,12 +281,13 @@ class Servable:
         )
         return self.signatures[name]
 
-    def run(self, signature: str, inputs: Arrays) -> Arrays:
+    def run(self, signature: str, inputs: Arrays, model: OpenedModel | None = None) -> Arrays:
         """Calls a signature, from any thread.
 
         Args:
             signature: Name of the signature.
             inputs: Name -> array.
+            model: The same model in another session; its own where None.
 
         Returns:
             Name -> array.
@@ -288,7 +296,7 @@ class Servable:
             RequestError: The graph rejects the inputs, or fails.
         """
         try:
-            return self.model.call(signature, inputs)
+            return (model or self.model).call(signature, inputs)
         except CallError as error:
             raise RequestError(CODE_OF_NUMBER[error.number], error.reason) from None
 

@@ -109,6 +109,7 @@ class Server:
         finally:
             self.versions.stop()
             self.predictor.batcher.close()
+            self.predictor.long_texts.close()
 
         return self._http.answered
 

@@ -4,7 +4,10 @@ TensorFlow Serving has no such paths; its own are in `rest.py`.
 """
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,7 +23,7 @@ from tfsum.request import SummaryRequest, Value
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, offload
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.servable import Servable
+from tfsum.serving.servable import Arrays, Servable
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
 
 
@@ -35,6 +38,31 @@ class SummarizeBody(SummaryRequest):
         if self.together == isinstance(self.text, str):
             raise ValueError("text: expected one text, or a list of texts and together=true")
         return self
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What a body asks of a model.
+
+    Attributes:
+        servable: The loaded model.
+        calls: Signature -> its inputs.
+        of_outputs: Function from the outputs of these signatures to the fields of the answer; those
+            of the first are enough for an answer without keywords.
+    """
+
+    servable: Servable
+    calls: Mapping[str, Arrays]
+    of_outputs: Callable[[Mapping[str, Arrays]], Mapping[str, object]]
+
+    def answer(self, outputs: Mapping[str, Arrays]) -> dict[str, object]:
+        """The answer as JSON has it.
+
+        Args:
+            outputs: Signature -> its outputs.
+        """
+        model = {"model": self.servable.name, "version": self.servable.version}
+        return model | dict(self.of_outputs(outputs))
 
 
 class SummarizeApi:
@@ -69,6 +97,7 @@ class SummarizeApi:
                         "name": servable.name,
                         "version": servable.version,
                         "kind": servable.description["kind"],
+                        "summarizes": servable.summarizes,
                         "max_sentences": servable.description.get("max_sentences", 0),
                         "signatures": sorted(servable.signatures),
                     }
@@ -81,79 +110,114 @@ class SummarizeApi:
     async def summarize(self, request: Request) -> Response:
         """The summary of a text, and its keywords if a number of them is asked for."""
         content = await received(request, self._predictor)
-        fields = await offload(len(content), read_object, content)
-        model = str(fields.get("model", DEFAULT_MODEL))
-        request.path_params["name"] = model  # for the metrics and the log
-        with self._predictor.versions.use(model) as servable:
+        return await self.answer(request, await offload(len(content), read_object, content))
+
+    async def answer(self, request: Request, fields: dict[str, Any]) -> Response:
+        """The answer to a body.
+
+        Args:
+            request: Request over HTTP.
+            fields: Its body.
+
+        Raises:
+            RequestError: A field is wrong, or the model cannot do what is asked.
+        """
+        with self.use(request, fields) as servable:
+            asked = await self.asked(servable, fields)
+            take = request.scope["take"]
+            outputs = {}
+            for name, inputs in asked.calls.items():
+                found = self._predictor.predict(servable, servable.signatures[name], inputs, take)
+                outputs[name] = await unless_gone(request, found)
+            return JsonResponse(asked.answer(outputs))
+
+    @contextlib.contextmanager
+    def use(self, request: Request, fields: Mapping[str, Any]) -> Iterator[Servable]:
+        """Keeps the model of a body loaded.
+
+        Args:
+            request: Request over HTTP, in whose line of the log the model is named.
+            fields: Its body.
+
+        Yields:
+            The loaded model.
+
+        Raises:
+            RequestError: There is no such model, or it takes no texts.
+        """
+        name = str(fields.get("model", DEFAULT_MODEL))
+        request.path_params["name"] = name
+        with self._predictor.versions.use(name) as servable:
             require(
                 servable.takes_texts,
-                f"{model}: takes no text; ask it at /v1/models/{model}:predict",
+                f"{name}: takes no text; ask it at /v1/models/{name}:predict",
             )
-            try:
-                body = SummarizeBody(**fields)
-                if "extract" in servable.signatures:
-                    answer = await self._extract(request, servable, body)
-                else:
-                    answer = await self._write(request, servable, body)
-            except RequestError:
-                raise
-            except Error as error:
-                raise invalid(str(error)) from None
-            return JsonResponse({"model": model, "version": servable.version, **answer})
+            yield servable
 
-    async def _extract(
-        self, request: Request, servable: Servable, body: SummarizeBody
-    ) -> Mapping[str, object]:
-        """The answer of an extractive model."""
-        texts = body.text if isinstance(body.text, list) else [body.text]
-        question = await asyncio.to_thread(
-            Question,
-            texts,
-            body,
-            defaults_of(servable.description),
-            servable.signatures["extract"].inputs,
-        )
-        rows = {
-            name: await self._rows(request, servable, name, question.encoded, inputs)
-            for name, inputs in question.calls.items()
-        }
-        (answer,) = question.answers(rows)
-        return answer.record()
+    async def asked(self, servable: Servable, fields: Mapping[str, Any]) -> Asked:
+        """What a body asks of a model.
 
-    async def _write(
-        self, request: Request, servable: Servable, body: SummarizeBody
-    ) -> Mapping[str, object]:
-        """The answer of a model that writes."""
-        name = servable.name
-        require(
-            "summary" in servable.signatures["serving_default"].outputs,
-            f"{name}: writes no summary; it is a {servable.description['kind']} model",
-        )
-        given = sorted(body.given() - {"text", "model"})
-        require(
-            not given,
-            f"{', '.join(given)}: {name} is not extractive, or an older tfsum exported it; leave it"
-            " out",
-        )
-        text = str(body.text)  # they are not together
-        (row,) = await self._rows(request, servable, "serving_default", [as_bytes(text)], {})
+        Args:
+            servable: The loaded model.
+            fields: The body.
+
+        Raises:
+            RequestError: A field is wrong, or the model cannot do what is asked.
+        """
+        try:
+            body = SummarizeBody(**fields)
+            if "extract" in servable.signatures:
+                return await asyncio.to_thread(_extracted, servable, body)
+            return _written(servable, body)
+        except RequestError:
+            raise
+        except Error as error:
+            raise invalid(str(error)) from None
+
+
+def _extracted(servable: Servable, body: SummarizeBody) -> Asked:
+    """What is asked of an extractive model."""
+    texts = body.text if isinstance(body.text, list) else [body.text]
+    defaults = defaults_of(servable.description)
+    question = Question(texts, body, defaults, servable.signatures["extract"].inputs)
+
+    def answer(outputs: Mapping[str, Arrays]) -> Mapping[str, object]:
+        (found,) = question.answers({name: _rows(arrays) for name, arrays in outputs.items()})
+        return found.record()
+
+    calls = {name: _inputs(question.encoded, given) for name, given in question.calls.items()}
+    return Asked(servable, calls, answer)
+
+
+def _written(servable: Servable, body: SummarizeBody) -> Asked:
+    """What is asked of a model that writes."""
+    name = servable.name
+    require(
+        "summary" in servable.signatures["serving_default"].outputs,
+        f"{name}: writes no summary; it is a {servable.description['kind']} model",
+    )
+    given = sorted(body.given() - {"text", "model"})
+    require(
+        not given,
+        f"{', '.join(given)}: {name} is not extractive, or an older tfsum exported it; leave it"
+        " out",
+    )
+    text = str(body.text)  # they are not together
+
+    def answer(outputs: Mapping[str, Arrays]) -> Mapping[str, object]:
+        (row,) = _rows(outputs["serving_default"])
         return vars(generated_of(text, row))
 
-    async def _rows(
-        self,
-        request: Request,
-        servable: Servable,
-        signature: str,
-        texts: list[bytes],
-        options: Mapping[str, Value],
-    ) -> list[Row]:
-        """The outputs of a signature for each text."""
-        inputs = {name: filled(len(texts), value) for name, value in options.items()}
-        inputs["text"] = np.array(texts, object)
-        outputs = await unless_gone(
-            request,
-            self._predictor.predict(
-                servable, servable.signatures[signature], inputs, request.scope["take"]
-            ),
-        )
-        return [{name: array[i] for name, array in outputs.items()} for i in range(len(texts))]
+    return Asked(servable, {"serving_default": _inputs([as_bytes(text)], {})}, answer)
+
+
+def _inputs(texts: list[bytes], options: Mapping[str, Value]) -> Arrays:
+    """The inputs of a signature: a value of each option for every text."""
+    inputs = {name: filled(len(texts), value) for name, value in options.items()}
+    return {**inputs, "text": np.array(texts, object)}
+
+
+def _rows(outputs: Arrays) -> list[Row]:
+    """The outputs of a signature for each text."""
+    rows = range(len(next(iter(outputs.values()))))
+    return [{name: array[i] for name, array in outputs.items()} for i in rows]

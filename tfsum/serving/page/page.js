@@ -11,11 +11,17 @@ const WORDS = {
     answer: "Summary", answer_other: "Answer", empty: "The summary will appear here.",
     empty_other: "The answer will appear here.", old: "Of the text before your changes.", copy: "Copy", copied: "Copied",
     download: "Download", heat: "Show how much each sentence matters",
-    heat_general: "Show how much each sentence matters, without the question", score: "Score {0}",
+    heat_asked: "Show how much each sentence has to do with the question", score: "Score {0}",
+    heat_general: "Show how much each sentence matters, without the question",
     command: "The same request with curl", save: "Save request.json", reading: "The server is reading {0}…",
     asking: "The server is reading the text…", took: "Answered in {0} s.", shorter: "{0} of {1} words, in {2} s.",
     none: "The model chose no sentence.", no_text: "{0} has no text.",
     nothing: "There is no text yet. Paste one, open a file, or try the example.", keywords: "Keywords",
+    whole: "All {0} words: the text is no longer than a summary. In {1} s.",
+    address: "This is an address, and this server fetches no pages: it could be led into its own network. Save the page and open the file, or run: tfsum summarize {0}",
+    cancel: "Cancel", cancelled: "Cancelled.", progress: "How much is read", passed: "{0} so far", left: "{0} %, about {1} left",
+    waiting: "Texts of others come first: {0}. {1}", minutes: "{0} min {1} s", seconds: "{0} s", more_keywords: "The keywords come later…",
+    news: "News", multilingual: "Multilingual",
     probability: "Log-probability of the answer: {0}", attention: "What each word of the answer looked at",
     alternatives: "What else the model considered at each position", written: "Answer", considered: "Most probable",
     row: "answer", label: "Label", share: "Probability", unreached: "The server cannot be reached.",
@@ -31,11 +37,16 @@ const WORDS = {
     automatic: "모델이 정함", words: "최대 {0}단어", more: "추가 옵션", yes: "예", no: "아니요", send: "요약하기", send_other: "보내기",
     answer: "요약", answer_other: "결과", empty: "요약이 여기에 표시됩니다.", empty_other: "결과가 여기에 표시됩니다.",
     old: "수정하기 전 본문의 결과입니다.", copy: "복사", copied: "복사됨", download: "내려받기", heat: "문장별 중요도 표시",
-    heat_general: "문장별 중요도 표시(질문 제외)", score: "점수 {0}",
+    heat_general: "문장별 중요도 표시(질문 제외)", heat_asked: "질문과 문장의 관련도 표시", score: "점수 {0}",
     command: "curl로 같은 요청 보내기", save: "request.json 저장", reading: "서버가 {0} 파일을 읽고 있습니다…",
     asking: "서버가 본문을 읽고 있습니다…", took: "{0}초 만에 응답했습니다.", shorter: "{1}단어 중 {0}단어, {2}초",
     none: "선택된 문장이 없습니다.", no_text: "{0}에 텍스트가 없습니다.",
     nothing: "본문이 없습니다. 텍스트를 붙여넣거나 파일을 열거나 예시를 눌러 보세요.", keywords: "키워드",
+    whole: "본문이 요약만큼 짧아 {0}단어 모두 실었습니다. {1}초",
+    address: "주소만 입력하셨습니다. 이 서버는 내부 네트워크로 유도될 수 있어 페이지를 가져오지 않습니다. 페이지를 저장해 파일로 열거나 다음 명령을 실행하세요. tfsum summarize {0}",
+    cancel: "취소", cancelled: "취소했습니다.", progress: "읽은 비율", passed: "{0} 지남", left: "{0}%, 약 {1} 남음",
+    waiting: "먼저 온 본문 {0}개를 기다리고 있습니다. {1} 지남", minutes: "{0}분 {1}초", seconds: "{0}초", more_keywords: "키워드를 찾고 있습니다…",
+    news: "뉴스", multilingual: "다국어",
     probability: "결과의 로그 확률: {0}", attention: "결과의 각 단어가 주목한 곳",
     alternatives: "각 위치에서 모델이 고려한 다른 단어", written: "결과", considered: "확률이 높은 단어",
     row: "결과", label: "레이블", share: "확률", unreached: "서버에 연결할 수 없습니다.",
@@ -62,7 +73,9 @@ const KEYWORDS = 8;
 const KNOWN_AT_ALL = 0.3; // as in tfsum.tasks.bert_classifier.classified
 const LONGEST_COMMAND = 100000; // characters, which a command may have; the text of a longer request is in a file
 const KEPT = { texts: 20, characters: 200000 }; // of the history
-const HISTORY = "tfsum.history", LANGUAGE = "tfsum.language"; // names in the browser's storage
+const HISTORY = "tfsum.history", LANGUAGE = "tfsum.language", DRAFT = "tfsum.draft"; // names in the browser's storage
+const ARCHITECTURE = ["bert", "sum", "ext", "abs", "transformer"]; // parts of a model's name that no reader needs
+const ADDRESS = /^https?:\/\/\S+$/i;
 const PAUSE = 300; // ms, after which the slider rests
 
 const byId = (id) => document.getElementById(id);
@@ -71,28 +84,36 @@ let models = [];
 let sentences = {}; // language -> code of a warning -> its sentence, from the server
 let asking = null; // what ends the request that runs
 let moved = null; // the timer of the slider
-let shown = null; // { text, model, question, answer, every, seconds }: what stands on the page
+let shown = null; // { asked, text, model, question, answer, every, seconds }: what stands on the page
+let draft = null; // what stood in the controls before the page was loaded again, until the models are there
 
-const fill = (text, values) => values.reduce((filled, value, i) => filled.replace(`{${i}}`, value), text);
+const fill = (text, values) => values.reduce((filled, value, i) => filled.replace(`{${i}}`, () => value), text);
 const say = (name, ...values) => fill(WORDS[language][name], values);
 const model = () => models.find((one) => one.name === byId("model").value);
 const isExtractive = () => model()?.signatures.includes("extract") ?? true;
 const isShown = () => shown !== null && shown.text === byId("text").value;
+const addressOf = (text) => ADDRESS.test(text.trim()) ? say("address", text.trim()) : null;
 const wordsOf = (text) => text.match(/\S+/g)?.length ?? 0;
 
 // A browser may keep nothing.
-function stored(name) {
+function stored(name, place = "localStorage") {
   try {
-    return JSON.parse(localStorage.getItem(name));
+    return JSON.parse(window[place].getItem(name));
   } catch (error) {
     return null;
   }
 }
 
-function store(name, value) {
+function store(name, value, place = "localStorage") {
   try {
-    localStorage.setItem(name, JSON.stringify(value));
+    window[place].setItem(name, JSON.stringify(value));
   } catch (error) { /* full */ }
+}
+
+// What stands in the controls, for a page that is loaded again or come back to.
+function keepDraft() {
+  const values = Object.fromEntries(["text", "query", "length"].map((name) => [name, byId(name).value]));
+  store(DRAFT, { ...values, model: byId("model").value || draft?.model, given: draft?.given ?? given() }, "sessionStorage");
 }
 
 function element(tag, text, attributes = {}) {
@@ -111,14 +132,16 @@ function speak() {
   byId("send").textContent = say(extractive ? "send" : "send_other");
   byId("send").title = "Ctrl+Enter";
   byId("empty").textContent = say(extractive ? "empty" : "empty_other");
-  byId("heat-said").textContent = say(shown?.question[1].query ? "heat_general" : "heat");
+  byId("heat-said").textContent = say(heatOf(shown));
   byId("answer-title").textContent = say(extractive ? "answer" : "answer_other");
   byId("length-said").textContent = words ? say("words", words) : say("automatic");
   byId("length").setAttribute("aria-valuetext", byId("length-said").textContent);
   byId("keywords").setAttribute("aria-label", say("keywords"));
+  byId("bar").setAttribute("aria-label", say("progress"));
   byId("query").placeholder = say("query_hint");
-  byId("hint").textContent = say("hint", wordsOf(byId("text").value));
+  byId("hint").textContent = addressOf(byId("text").value) ?? say("hint", wordsOf(byId("text").value));
   for (const field of fields()) describe(field);
+  nameModels();
 }
 
 // The controls of the request's other fields.
@@ -159,7 +182,7 @@ function given() {
   }));
 }
 
-async function request(path, body, signal) {
+async function send(path, body, signal) {
   const headers = body instanceof File ? {} : { "Content-Type": "application/json" };
   if (byId("token").value) headers.Authorization = `Bearer ${byId("token").value}`;
   let answer;
@@ -174,22 +197,74 @@ async function request(path, body, signal) {
     byId("token").focus();
     throw new Error(say("denied"));
   }
-  const found = JSON.parse(await answer.text());
-  if (!answer.ok) throw new Error(found.error);
-  return found;
+  if (!answer.ok) throw new Error(JSON.parse(await answer.text()).error);
+  return answer;
+}
+
+const request = async (...parts) => JSON.parse(await (await send(...parts)).text());
+
+// The lines of JSON of an answer, as they come; an answer without lines is one.
+async function* linesOf(answer, signal) {
+  let text = "";
+  try {
+    for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
+      const { done, value } = await reader.read();
+      const lines = (text + (value ?? "")).split("\n");
+      text = done ? "" : lines.pop();
+      for (const line of lines) if (line) yield JSON.parse(line);
+      if (done) return;
+    }
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Error(say("unreached"));
+  }
+}
+
+// Asks for a summary, which comes once or with its progress: `told` of each stage.
+async function summarize(body, signal, told) {
+  const answer = await send("page/summarize", JSON.stringify(body), signal);
+  for await (const line of linesOf(answer, signal)) {
+    if (line.error) throw new Error(line.error);
+    if (line.progress) showProgress(line.progress);
+    else told(line.answer ?? line);
+  }
+}
+
+// The name of a model for people: what it is about, and its languages.
+function titleOf({ name }) {
+  const names = new Intl.DisplayNames([language], { type: "language" }), languages = [], words = [];
+  for (const part of name.split("_")) {
+    const tongue = /^[a-z]{2}$/.test(part) && names.of(part);
+    if (tongue && tongue !== part) languages.push(tongue);
+    else if (!ARCHITECTURE.includes(part)) words.push(WORDS[language][part] ?? part);
+  }
+  const title = words.join(" ") || name;
+  return `${title[0].toUpperCase()}${title.slice(1)}${languages.length ? ` (${languages.join(", ")})` : ""}`;
+}
+
+function nameModels() {
+  const titles = models.map(titleOf);
+  [...byId("model").options].forEach((option, i) => {
+    const alone = titles.filter((title) => title === titles[i]).length === 1;
+    option.textContent = alone ? titles[i] : models[i].name;
+    option.title = models[i].name;
+  });
 }
 
 async function loadModels() {
-  models = (await request("models")).models;
+  const { models: found } = await request("models"), summarizers = found.filter((one) => one.summarizes);
   sentences = await request("page/warnings.json");
   const { schema } = (await request("openapi.json")).paths["/summarize"].post.requestBody.content["application/json"];
   const ofSeveral = (name) => schema.dependentRequired[name]?.includes("together"); // the page asks about one text
   const others = Object.entries(schema.properties).filter(([name]) => !FILLED.includes(name) && !ofSeveral(name));
   if (fields().length !== others.length) byId("fields").replaceChildren(...others.map(control));
-  const chosen = byId("model").value;
+  models = summarizers.length ? summarizers : found;
+  const chosen = byId("model").value || draft?.model;
   byId("model").replaceChildren(...models.map((one) => element("option", one.name, { value: one.name })));
   if (models.some((one) => one.name === chosen)) byId("model").value = chosen;
   byId("model-control").hidden = models.length < 2;
+  for (const field of fields()) field.value ||= draft?.given[field.name] ?? "";
+  draft = null;
   speak();
   if (!models.length) throw new Error(say("models"));
 }
@@ -229,7 +304,8 @@ function marked({ text, answer, every }) {
     const i = places.get(sentence.end);
     found.append(text.slice(end, unit(sentence.start)));
     end = unit(sentence.end);
-    const attributes = { class: i === undefined ? "sentence" : "sentence chosen", title: say("score", sentence.score.toFixed(2)) };
+    const attributes = { class: i === undefined ? "sentence" : "sentence chosen" };
+    if (every || heatOf(shown) === "heat") attributes.title = say("score", sentence.score.toFixed(2));
     if (i !== undefined) Object.assign(attributes, { id: `source-${i}`, href: `#summary-${i}` });
     const made = element(i === undefined ? "span" : "a", text.slice(unit(sentence.start), end), attributes);
     made.style.setProperty("--score", sentence.score.toFixed(3));
@@ -239,29 +315,45 @@ function marked({ text, answer, every }) {
   return found;
 }
 
+// What the scores of all sentences are about: the text or the question, where the model tells that.
+function heatOf(of) {
+  if (!of?.question[1].query) return "heat";
+  return of.model.signatures.includes("relevance") ? "heat_asked" : "heat_general";
+}
+
 function showSource() {
+  const scores = new Map((shown.every ?? shown.answer.sentences).map(({ end, score }) => [end, score.toFixed(2)]));
+  document.querySelectorAll("#answer .score").forEach((number, i) => {
+    number.textContent = scores.get(shown.answer.sentences[i].end) ?? "";
+  });
   byId("source").replaceChildren(marked(shown));
   document.body.classList.toggle("heated", byId("heat").checked);
 }
 
 // The summary as links to the places of its sentences, and the keywords.
-function showSummary({ text, answer }) {
-  const unit = unitsOf(text), parts = [];
+function showSummary({ answer }) {
+  const parts = [];
   answer.sentences.forEach((sentence, i) => {
     if (i) parts.push(" ");
     const said = element("a", sentence.text.replace(/\s+/g, " "), { class: "chosen", id: `summary-${i}`, href: `#source-${i}` });
-    parts.push(said, element("span", sentence.score.toFixed(2), { class: "score" }));
+    parts.push(said, element("span", "", { class: "score" }));
   });
   byId("answer").replaceChildren(...(parts.length ? parts : [say("none")]));
-  byId("keywords").replaceChildren(...answer.keywords.map((word) => {
+  showKeywords(shown);
+  showSource();
+  byId("source").scrollTop = byId("source-0") ? byId("source-0").offsetTop - byId("source").offsetTop - 16 : 0;
+}
+
+function showKeywords({ text, answer }) {
+  const unit = unitsOf(text);
+  const items = answer.keywords?.map((word) => {
     const chip = element("button", word.text, { type: "button" });
     chip.addEventListener("click", () => back() && select(unit(word.start), unit(word.end)));
     const item = element("li");
     item.append(chip);
     return item;
-  }));
-  showSource();
-  byId("source").scrollTop = byId("source-0") ? byId("source-0").offsetTop - byId("source").offsetTop - 16 : 0;
+  });
+  byId("keywords").replaceChildren(...(items ?? [element("li", say("more_keywords"), { class: "soft" })]));
 }
 
 // Selects a part of the shown text and scrolls to it.
@@ -398,7 +490,9 @@ function present() {
   const warnings = (answer.warnings ?? warningsOf(answer.outputs)).map(sentenceOf);
   byId("warnings").replaceChildren(...warnings.map((warning) => element("li", warning)));
   byId("command").textContent = commandOf(question);
-  byId("state").textContent = extractive ? say("shorter", wordsOf(answer.summary), wordsOf(text), seconds) : say("took", seconds);
+  const all = wordsOf(text), words = extractive && wordsOf(answer.summary);
+  byId("state").textContent = !extractive ? say("took", seconds)
+    : words === all ? say("whole", all, seconds) : say("shorter", words, all, seconds);
   byId("result").classList.remove("old");
   byId("result").hidden = false;
   byId("empty").hidden = true;
@@ -406,48 +500,107 @@ function present() {
   speak();
 }
 
+let going = null; // { begin, progress }: since when something is asked for, and how far it is
+
+const time = (seconds) => seconds < 60 ? say("seconds", Math.ceil(seconds))
+  : say("minutes", Math.floor(seconds / 60), Math.floor(seconds % 60));
+
+function showProgress(progress) {
+  going.progress = progress;
+  const { before, share, seconds } = progress, bar = byId("bar");
+  const passed = say("passed", time((performance.now() - going.begin) / 1000));
+  if (share === null) bar.removeAttribute("value");
+  else bar.value = share;
+  byId("going-said").textContent = share === null ? (before ? say("waiting", before, passed) : passed)
+    : say("left", Math.floor(100 * share), time(seconds));
+}
+
+// Shows that something is asked for, and the way to stop it, or that nothing is.
+function showGoing(on) {
+  byId("going").hidden = byId("cancel").hidden = !on;
+  byId("send").disabled = on;
+  clearInterval(going?.timer);
+  going = on ? { begin: performance.now() } : null;
+  if (!on) return;
+  const unknown = { before: 0, share: null };
+  going.timer = setInterval(() => showProgress(going.progress ?? unknown), 1000);
+  showProgress(unknown);
+}
+
 // Ends the request that runs: its answer would be to another text or model.
 function cancel() {
-  asking?.abort();
+  if (asking) byId("state").textContent = "";
+  asking?.abort(); // the server stops to compute then
   asking = null;
-  byId("send").disabled = false;
-  byId("state").textContent = "";
+  showGoing(false);
   byId("problem").textContent = "";
+}
+
+function cancelled() {
+  const answered = shown?.asked === asking; // only its keywords or scores are asked for
+  cancel();
+  if (answered) complete();
+  else byId("state").textContent = say("cancelled");
+  byId("send").focus();
+}
+
+// Shows the answer without what has not come.
+function complete() {
+  if (shown.answer.sentences) shown.answer.keywords ??= [];
+  byId("heat").checked &&= Boolean(shown.every);
+  present();
+}
+
+// Does what asks the server, in place of what asked it before, and tells what is wrong. `work` takes who asks.
+async function during(work) {
+  cancel();
+  const mine = asking = new AbortController();
+  showGoing(true);
+  try {
+    await work(mine);
+  } catch (error) {
+    if (mine !== asking) return;
+    if (shown?.asked === mine) complete();
+    else byId("state").textContent = "";
+    byId("problem").textContent = error.message;
+  }
+  if (mine !== asking) return;
+  asking = null;
+  showGoing(false);
 }
 
 // Sends the text. `moves`: whether the focus goes to the answer.
 async function ask(moves) {
-  const text = byId("text").value;
-  cancel();
-  if (!text.trim()) {
+  const text = byId("text").value, address = addressOf(text), begin = performance.now();
+  if (!text.trim() || address) {
+    cancel();
     swap(false);
-    byId("problem").textContent = say("nothing");
+    byId("problem").textContent = address ?? say("nothing");
     byId("text").focus();
     return;
   }
-  const mine = asking = new AbortController(), begin = performance.now();
-  byId("send").disabled = true;
-  byId("state").textContent = say("asking");
-  try {
+  await during(async (mine) => {
+    byId("state").textContent = say("asking");
     if (!models.length) await loadModels();
     const question = questionOf(text), chosen = model();
-    const answer = await request(question[0], JSON.stringify(question[1]), mine.signal);
-    const every = answer.sentences && byId("heat").checked ? await everyOf(text, chosen, mine.signal) : null;
-    if (mine !== asking) return;
-    const seconds = ((performance.now() - begin) / 1000).toFixed(2);
-    shown = { text, model: chosen, question, answer, every, seconds };
-    swap(Boolean(answer.sentences));
-    present();
-    keep({ text, model: chosen.name, length: byId("length").value, query: byId("query").value });
-    if (moves) byId("result").focus({ preventScroll: true });
-    if (moves) byId("answer-pane").scrollIntoView({ block: "nearest" });
-  } catch (error) {
-    if (mine !== asking) return;
-    byId("state").textContent = "";
-    byId("problem").textContent = error.message;
-  }
-  asking = null;
-  byId("send").disabled = false;
+    const told = (answer) => {
+      if (mine !== asking) return;
+      if (shown?.asked === mine) { // its keywords have come
+        shown.answer = answer;
+        return showKeywords(shown);
+      }
+      const seconds = ((performance.now() - begin) / 1000).toFixed(2);
+      shown = { asked: mine, text, model: chosen, question, answer, every: null, seconds };
+      swap(Boolean(answer.sentences));
+      present();
+      keep({ text, model: chosen.name, length: byId("length").value, query: byId("query").value });
+      if (moves) byId("result").focus({ preventScroll: true });
+      if (moves) byId("answer-pane").scrollIntoView({ block: "nearest" });
+    };
+    if (question[0] === "summarize") await summarize(question[1], mine.signal, told);
+    else told(await request(question[0], JSON.stringify(question[1]), mine.signal));
+    if (shown?.asked === mine && shown.answer.sentences && byId("heat").checked) await askEvery(mine.signal);
+  });
   if (moves && byId("problem").textContent) byId("send").focus();
 }
 
@@ -471,6 +624,7 @@ function write(text) {
 
 function chooseModel() {
   cancel();
+  byId("state").textContent = "";
   shown = null;
   byId("result").hidden = true;
   byId("empty").hidden = false;
@@ -479,20 +633,23 @@ function chooseModel() {
   speak();
 }
 
-// All sentences of a text with their scores.
-async function everyOf(text, of, signal) {
-  return (await request("summarize", JSON.stringify({ text, model: of.name, all: true }), signal)).sentences;
+// Asks for all sentences of the shown text with their scores, by the question where the model can tell.
+async function askEvery(signal) {
+  const of = shown, { query } = of.question[1];
+  const question = { text: of.text, model: of.model.name, all: true, ...(heatOf(of) === "heat_asked" && { query }) };
+  await summarize(question, signal, (answer) => { of.every = answer.sentences; });
+  if (of === shown) showSource();
 }
 
 async function heat() {
   if (!shown || !back()) return;
-  const of = shown;
-  try {
-    if (byId("heat").checked) of.every ??= await everyOf(of.text, of.model);
-    if (of === shown) showSource();
-  } catch (error) {
-    byId("problem").textContent = error.message;
+  if (byId("heat").checked && !shown.every) {
+    await during((mine) => {
+      shown.asked = mine;
+      return askEvery(mine.signal);
+    });
   }
+  if (shown) showSource();
 }
 
 const answerText = () => shown.answer.summary ?? byId("answer").textContent;
@@ -550,18 +707,17 @@ function showHistory() {
 // The server reads files: text in any encoding, HTML, PDF, Word and mail.
 async function open(file) {
   if (!file) return;
-  cancel();
-  byId("state").textContent = say("reading", file.name);
-  try {
-    const { text } = await request(`page/text?name=${encodeURIComponent(file.name)}`, file);
+  let read = "";
+  await during(async ({ signal }) => {
+    byId("state").textContent = say("reading", file.name);
+    const { text } = await request(`page/text?name=${encodeURIComponent(file.name)}`, file, signal);
     if (!text.trim()) throw new Error(say("no_text", file.name));
-    write(text);
-    await ask(true);
-  } catch (error) {
-    byId("state").textContent = "";
-    byId("problem").textContent = error.message;
-  }
+    read = text;
+  });
   byId("file").value = "";
+  if (!read) return;
+  write(read);
+  await ask(true);
 }
 
 async function example() {
@@ -591,6 +747,9 @@ byId("length").addEventListener("input", () => {
   if (isShown() && !byId("result").hidden) moved = setTimeout(() => ask(false), PAUSE);
 });
 byId("fields").addEventListener("change", () => { if (isShown() && !byId("result").hidden) ask(false); });
+byId("cancel").addEventListener("click", cancelled);
+document.addEventListener("keydown", (event) => { if (event.key === "Escape" && asking) cancelled(); });
+window.addEventListener("pagehide", keepDraft);
 byId("edit").addEventListener("click", () => { swap(false); byId("text").focus(); });
 byId("example").addEventListener("click", example);
 byId("file").addEventListener("change", (event) => open(event.target.files[0]));
@@ -620,6 +779,8 @@ for (const name of ["dragover", "dragleave", "drop"]) {
   });
 }
 byId("token").addEventListener("change", () => loadModels().catch(() => {}));
+draft = stored(DRAFT, "sessionStorage");
+for (const name of draft ? ["text", "query", "length"] : []) byId(name).value = draft[name];
 speak();
 showHistory();
 // The server listens before its models are loaded: the page asks until all are that were found at its start.
