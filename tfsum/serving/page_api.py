@@ -117,7 +117,7 @@ class PageApi:
                     name, outputs = stage
                     request.scope["take"](byte_count(outputs))
                     found[name] = outputs
-                    yield {"answer": asked.answer(found)}
+                    yield {"answer": await asyncio.to_thread(asked.answer, found)}
 
     async def attention(self, request: Request) -> Response:
         """The attention between the pieces of a text and of its answer, and the alternatives.
