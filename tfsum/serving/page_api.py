@@ -89,8 +89,8 @@ class PageApi:
         if len(content) <= LONG:
             return await self._summarize.answer(request, fields)
 
-        lines = self._lines(request, fields)
-        return StreamingResponse(lines, media_type="application/x-ndjson")
+        lines, headers = self._lines(request, fields), {"X-Accel-Buffering": "no"}  # of nginx
+        return StreamingResponse(lines, headers=headers, media_type="application/x-ndjson")
 
     async def _lines(self, request: Request, fields: dict) -> AsyncIterator[bytes]:
         try:

@@ -575,6 +575,7 @@ async function ask(moves) {
   if (!text.trim() || address) {
     cancel();
     swap(false);
+    byId("state").textContent = "";
     byId("problem").textContent = address ?? say("nothing");
     byId("text").focus();
     return;
