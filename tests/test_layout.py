@@ -18,6 +18,7 @@ PROPERTIES = {
     "cli/test_kinds_of_files.py": "files of every kind",
     "cli/test_streams.py": "standard streams that are closed, full or interrupted",
     "conversion/test_damaged_checkpoints.py": "every damage of a file is one error",
+    "conversion/test_e5_encoder.py": "the script that writes the multilingual encoder",
     "decoding/test_graph.py": "strategies in a graph, traced once",
     "decoding/test_greedy.py": "greedy decoding against plain Python",
     "examples/test_deployment.py": "files for Kubernetes, Docker and TensorFlow Serving",
