@@ -5,8 +5,10 @@ import concurrent.futures
 import contextlib
 import json
 import logging
+import socket
 import threading
 import time
+import urllib.request
 
 import grpc
 import numpy as np
@@ -333,6 +335,57 @@ def test_what_nobody_waits_for_is_given_up(server, stub, monkeypatch):
     assert asked.wait(300)
     call.cancel()
     assert cancelled.wait(300)
+
+
+def frame(kind, flags, stream, content):
+    """A frame of HTTP/2 (RFC 9113, section 4.1)."""
+    return len(content).to_bytes(3, "big") + bytes([kind, flags, 0, 0, 0, stream]) + content
+
+
+def test_a_client_that_does_not_read_its_answer_is_given_up(models, monkeypatch):
+    monkeypatch.setattr("tfsum.serving.server.AGE_SECONDS", 1)
+    content = request(text=["It rained."]).SerializeToString()
+    headers = {
+        b":method": b"POST",
+        b":scheme": b"http",
+        b":path": b"/tensorflow.serving.PredictionService/Predict",
+        b":authority": b"localhost",
+        b"te": b"trailers",
+        b"content-type": b"application/grpc",
+    }
+    written = (b"\0%c%b%c%b" % (len(k), k, len(v), v) for k, v in headers.items())
+    with (
+        Server(models, ServerSettings(port=0, grpc_port=0, timeout=0.5)) as server,
+        socket.create_connection(("127.0.0.1", server.grpc_port), TIMEOUT) as client,
+    ):
+        # INITIAL_WINDOW_SIZE=0, of which no more is said: no answer may be sent.
+        settings = frame(4, 0, 0, b"\0\4\0\0\0\0") + frame(4, 1, 0, b"")
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings)
+        client.sendall(frame(1, 4, 1, b"".join(written)))
+        client.sendall(frame(0, 1, 1, b"\0" + len(content).to_bytes(4, "big") + content))
+        received = b""
+        while chunk := client.recv(4096):
+            received += chunk
+        assert b"max_age" in received
+        end = time.monotonic() + TIMEOUT
+        while server.predictor.bodies or server.predictor.answering:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+def test_connections_have_a_limit(models, monkeypatch):
+    monkeypatch.setattr("tfsum.serving.server.HEAD_SECONDS", 10 * TIMEOUT)
+    settings = ServerSettings(port=0, grpc_port=0, timeout=TIMEOUT, max_connections=3)
+    with Server(models, settings) as server, contextlib.ExitStack() as stack:
+        address = ("127.0.0.1", server.grpc_port)
+        *_, last = (
+            stack.enter_context(socket.create_connection(address, TIMEOUT)) for _ in range(9)
+        )
+        with contextlib.suppress(ConnectionResetError):
+            while last.recv(100):  # what gRPC says first
+                pass
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz") as answer:
+            assert answer.status == 200
 
 
 def test_a_token(models):

@@ -3,6 +3,7 @@ port that is taken.
 
 What is waited for has a limit of minutes, which ends what hangs."""
 
+import asyncio
 import concurrent.futures
 import contextlib
 import json
@@ -25,6 +26,7 @@ import tfsum
 from tfsum.cli.main import main
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving import RequestError, Server, ServerSettings
+from tfsum.serving.predictor import Predictor
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 # Accepts requests for ten times as long after a signal.
@@ -228,16 +230,22 @@ def test_texts_are_not_logged(start, models):
     assert "secret" not in log
 
 
+def head(size):
+    """The head of a request whose body has that many bytes."""
+    host = "Host: localhost\r\n"
+    path = "/v1/models/text:predict"
+    return f"POST {path} HTTP/1.1\r\n{host}Content-Length: {size}\r\n\r\n".encode()
+
+
 @pytest.mark.slow
 def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
     process, url = start(models, "--timeout", 30)
     port = int(url.rpartition(":")[2])
-    head = b"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 25\r\n\r\n"
     sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
     for number, open_socket in enumerate(sockets):
-        open_socket.sendall(head[: 10 * number] if number % 2 else head + b'{"inst')
+        open_socket.sendall(head(25)[: 10 * number] if number % 2 else head(25) + b'{"inst')
     half = socket.create_connection(("127.0.0.1", port))
-    half.sendall(head + b'{"instances": ["a text"]}')
+    half.sendall(head(25) + b'{"instances": ["a text"]}')
     half.shutdown(socket.SHUT_WR)
     half.settimeout(LIMIT)
     with urllib.request.urlopen(f"{url}/healthz", timeout=LIMIT) as answer:
@@ -256,26 +264,25 @@ def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
 def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
     monkeypatch.setattr("tfsum.serving.server.READ_SECONDS", 0.2)
     body = json.dumps({"signature_name": "raw", "instances": ["a" * 8_000_000]}).encode()
-    head = (
-        f"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}"
-    )
     settings = ServerSettings(port=0, max_document_bytes=9_000_000, timeout=TIMEOUT)
     with Server(models, settings) as server, socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", server.port))
         wait_until(lambda: server.versions.ready)
-        client.sendall(head.encode() + b"\r\n\r\n" + body)
+        client.sendall(head(len(body)) + body)
         # It has read the body, so that there was a connection.
         wait_until(lambda: not server._http.server_state.connections)
 
 
-def test_requests_have_a_limit_but_for_probes(models):
+def test_requests_have_a_limit_but_for_probes(models, monkeypatch):
+    monkeypatch.setattr(Predictor, "predict", lambda *_: asyncio.sleep(LIMIT))
+    settings = ServerSettings(port=0, max_connections=1, timeout=TIMEOUT, grace=0.0)
     with (
-        Server(models, ServerSettings(port=0, max_connections=1, timeout=TIMEOUT)) as server,
+        Server(models, settings) as server,
         socket.create_connection(("127.0.0.1", server.port)) as first,
     ):
-        first.sendall(b"POST /summarize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
-        wait_until(lambda: server.predictor.answering)  # its body does not come
+        first.sendall(head(20) + b'{"instances": ["a"]}')
+        wait_until(lambda: server.predictor.answering)
         url = f"http://127.0.0.1:{server.port}"
         with pytest.raises(urllib.error.HTTPError, match="503"):
             urllib.request.urlopen(f"{url}/models", timeout=LIMIT)
@@ -283,19 +290,40 @@ def test_requests_have_a_limit_but_for_probes(models):
             assert answer.status == 200
 
 
-def test_silent_connections_give_way(models):
+@pytest.mark.parametrize("most, sent", [(2000, b""), (9, b"GET /models HT"), (9, head(9) + b"{")])
+def test_silent_connections_give_way(models, most, sent):
+    with (
+        Server(models, ServerSettings(port=0, max_connections=most, timeout=TIMEOUT)) as server,
+        contextlib.ExitStack() as stack,
+    ):
+        most, address = server.settings.max_connections, ("127.0.0.1", server.port)
+        silent = []
+        for _ in range(most + 9):
+            silent.append(stack.enter_context(socket.create_connection(address, LIMIT)))
+            silent[-1].sendall(sent)
+        for path in ("healthz", "readyz", "models"):
+            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/{path}") as answer:
+                assert answer.status == 200
+        wait_until(lambda: len(server._http.server_state.connections) <= most)
+        with contextlib.suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b""  # the oldest
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2 is of this machine on Linux")
+def test_silent_connections_leave_other_addresses_theirs(models):
     with (
         Server(models, ServerSettings(port=0, max_connections=3, timeout=TIMEOUT)) as server,
         contextlib.ExitStack() as stack,
     ):
-        address = ("127.0.0.1", server.port)
-        silent = [stack.enter_context(socket.create_connection(address)) for _ in range(9)]
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz") as answer:
-            assert answer.status == 200
-        wait_until(lambda: len(server._http.server_state.connections) <= 3)
-        silent[0].settimeout(LIMIT)
-        with contextlib.suppress(ConnectionResetError):
-            assert silent[0].recv(1) == b""  # the oldest
+        address, sources = ("127.0.0.1", server.port), [("127.0.0.2", 0), *[("127.0.0.1", 0)] * 9]
+        first, *_, last = (
+            stack.enter_context(socket.create_connection(address, LIMIT, source))
+            for source in sources
+        )
+        last.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b" 200 " in last.recv(4096)
+        first.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b" 200 " in first.recv(4096)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A server of exported models: it loads them, listens, and stops without losing a request."""
 
 import asyncio
+import collections
 import functools
 import math
 import pathlib
@@ -30,8 +31,9 @@ POLL_SECONDS = 0.1  # between two looks of uvicorn at whether it is to stop
 HEAD_SECONDS = 10.0  # in which the head of a request must arrive
 IDLE_SECONDS = 75  # in which an open connection must bring a request
 CALLS = 100  # at once on a connection of gRPC
-# A client reads at least so much of an answer in that time.
-READ_SECONDS, READ_BYTES = 30.0, 1 << 16
+AGE_SECONDS = 300  # of a connection of gRPC, which holds what its client does not read
+# A client reads at least so much of an answer in that time: bytes, and a share of what is unread.
+READ_SECONDS, READ_BYTES, READ_PARTS = 30.0, 1 << 16, 10
 DESCRIPTORS = 256  # beside those of connections
 DRAIN_SECONDS = 0.5  # after SIGTERM, until others see that the server is not ready
 
@@ -119,8 +121,11 @@ class Server:
             options=[
                 ("grpc.max_receive_message_length", self.settings.max_body),
                 ("grpc.max_send_message_length", MAX_MESSAGE),
+                ("grpc.max_allowed_incoming_connections", self.settings.max_connections),
                 ("grpc.max_concurrent_streams", CALLS),  # of a connection
                 ("grpc.max_connection_idle_ms", round(1000 * IDLE_SECONDS)),
+                ("grpc.max_connection_age_ms", 1000 * AGE_SECONDS),  # clients make a new one
+                ("grpc.max_connection_age_grace_ms", round(2000 * self.settings.timeout)),
                 ("grpc.server_handshake_timeout_ms", round(1000 * HEAD_SECONDS)),
                 ("grpc.so_reuseport", int(self.settings.reuse_port)),
             ],
@@ -157,8 +162,8 @@ class HttpConnection(H11Protocol):
     A client may close its sending side after its request (RFC 9112, section 9.6), as `nc -N` does:
     uvicorn drops the connection then, and the answer. A client that begins a request and never
     ends its head would hold a connection for ever; here it has 10 seconds. So would one that does
-    not read its answer; here it must read 64 KiB in 30 seconds. Where there are as many connections
-    as may be, a new one takes the place of that which has brought no request for the longest time.
+    not read its answer; here it must read a tenth in 30 seconds. Where there are as many
+    connections as may be, a new one takes the place of one whose client is silent.
 
     Example:
         >>> uvicorn.Config(lambda scope, receive, send: None, http=HttpConnection).http.__name__
@@ -176,11 +181,7 @@ class HttpConnection(H11Protocol):
         # The application limits the requests itself, but for probes.
         self.limit_concurrency = None
         if len(self.connections) > (self.config.limit_concurrency or math.inf):
-            others = (each for each in self.connections if isinstance(each, HttpConnection))
-            idle = [each for each in others if each is not self and each._may_go]
-            oldest = min(idle, key=lambda each: each._seen, default=None)
-            if oldest is not None:
-                oldest.transport.abort()
+            self._take_place()
 
     def data_received(self, data: bytes) -> None:
         """Called with the data of a client; uvicorn ends its own wait for a request."""
@@ -197,29 +198,46 @@ class HttpConnection(H11Protocol):
     def pause_writing(self) -> None:
         """Called when the client reads more slowly than the server writes."""
         super().pause_writing()
-        self._check_reader(math.inf)
+        unread = self.transport.get_write_buffer_size()
+        self._check_reader(math.inf, max(READ_BYTES, unread // READ_PARTS))
 
     def resume_writing(self) -> None:
         """Called when the client has read most of what was written."""
         super().resume_writing()
         self._reading.cancel()
 
-    def _check_reader(self, limit: float) -> None:
-        """Ends the connection if more than `limit` bytes are unread, and looks again later."""
+    def _check_reader(self, limit: float, part: int) -> None:
+        """Ends the connection if more than `limit` bytes are unread, and looks again later whether
+        a part was read."""
         unread = self.transport.get_write_buffer_size()
         if unread > limit or self.transport.is_closing():
             self.transport.abort()
             return
 
-        self._reading = self.loop.call_later(READ_SECONDS, self._check_reader, unread - READ_BYTES)
+        self._reading = self.loop.call_later(READ_SECONDS, self._check_reader, unread - part, part)
+
+    def _take_place(self) -> None:
+        """Ends the connection whose client has been silent for the longest time, of the address
+        that has most of these."""
+        others = (each for each in self.connections if isinstance(each, HttpConnection))
+        silent = [each for each in others if each is not self and each._waits]
+        counts = collections.Counter(each._address for each in silent)
+        oldest = min(silent, key=lambda each: (-counts[each._address], each._seen), default=None)
+        if oldest is not None:
+            oldest.transport.abort()
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
 
     @property
     def _idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
     @property
-    def _may_go(self) -> bool:
-        return self._idle and not self.transport.is_closing()
+    def _waits(self) -> bool:
+        """Whether the client is to send something: a request, or the rest of one."""
+        return (self._idle or self.cycle.more_body) and not self.transport.is_closing()
 
     def _wait_for_head(self) -> None:
         """Lets uvicorn close the connection at `_head_end`, as it does with an unused one."""
