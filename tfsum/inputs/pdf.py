@@ -7,12 +7,19 @@ import itertools
 import logging
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import pypdf
 from pdfminer.high_level import extract_pages
-from pdfminer.layout import LAParams, LTChar, LTPage, LTTextContainer, LTTextLine
+from pdfminer.layout import (
+    LAParams,
+    LTChar,
+    LTExpandableContainer,
+    LTPage,
+    LTTextContainer,
+    LTTextLine,
+)
 from pdfminer.pdfdocument import PDFPasswordIncorrect
 
 from tfsum.inputs.broken_words import join_lines, whole_words
@@ -28,7 +35,7 @@ SPACE = 0.1  # of a line's height: between words
 WIDE = 3.0  # of a line's height: what stands so far apart is no line
 LEADING = 0.5  # of a line's height: between paragraphs
 _Gaps: TypeAlias = list[tuple[float, float]]
-_Rows: TypeAlias = list[list[LTTextLine]]
+_Row: TypeAlias = LTExpandableContainer[LTTextLine]
 _LETTERS = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\0": " "}
 )
@@ -114,47 +121,11 @@ def _lines(page: LTPage) -> list[_Line]:
     for column in _columns(words, COLUMN * page.width):
         before = None
         for row in itertools.chain.from_iterable(map(_apart, _rows(column))):
-            place = _Place.of(row)
-            box += before is None or not place.follows(before)
-            text = _joined(row).translate(_LETTERS)
-            lines.append(
-                _Line(" ".join(text.split()), box, (place.y0 + place.y1) / 2 / page.height)
-            )
-            before = place
+            box += before is None or not _follows(row, before)
+            text = " ".join(_joined(row).translate(_LETTERS).split())
+            lines.append(_Line(text, box, (row.y0 + row.y1) / 2 / page.height))
+            before = row
     return lines
-
-
-@dataclasses.dataclass(frozen=True)
-class _Place:
-    """The rectangle of a line on its page."""
-
-    x0: float
-    x1: float
-    y0: float
-    y1: float
-
-    @classmethod
-    def of(cls, row: list[LTTextLine]) -> "_Place":
-        lefts, rights, feet, heads = zip(*((word.x0, word.x1, word.y0, word.y1) for word in row))
-        return cls(min(lefts), max(rights), min(feet), max(heads))
-
-    def follows(self, other: "_Place") -> bool:
-        """Whether it stands close below another, and begins, ends or is centred where that is."""
-        near = LEADING * (self.y1 - self.y0)
-        left, right = self.x0 - other.x0, self.x1 - other.x1
-        is_below = self.y1 <= other.y1 - near and other.y0 - self.y1 <= near
-        return is_below and min(abs(left), abs(right), abs(left + right) / 2) < near
-
-
-def _apart(row: list[LTTextLine]) -> Iterator[list[LTTextLine]]:
-    """The parts of a row that stand so far apart that they are no one line."""
-    part: list[LTTextLine] = []
-    for word in sorted(row, key=lambda word: word.x0):
-        if part and word.x0 - part[-1].x1 > WIDE * word.height:
-            yield part
-            part = []
-        part.append(word)
-    yield part
 
 
 def _is_upright(piece: LTTextLine) -> bool:
@@ -162,26 +133,52 @@ def _is_upright(piece: LTTextLine) -> bool:
     return any(isinstance(one, LTChar) and one.upright for one in piece)
 
 
-def _rows(words: list[LTTextLine]) -> _Rows:
-    """The words that stand beside each other, from top to bottom."""
-    rows: _Rows = []
+def _row(words: Iterable[LTTextLine]) -> _Row:
+    """Words that stand beside each other, with the rectangle around them."""
+    row: _Row = LTExpandableContainer()
+    row.extend(words)
+    return row
+
+
+def _rows(words: list[LTTextLine]) -> list[_Row]:
+    """The rows of words, from top to bottom."""
+    rows: list[_Row] = []
     for word in sorted(words, key=lambda word: -word.y0 - word.y1):
-        other = rows[-1][0] if rows else word
+        other = next(iter(rows[-1])) if rows else word
         overlap = min(word.y1, other.y1) - max(word.y0, other.y0)
         if rows and overlap > 0.5 * min(word.height, other.height):
-            rows[-1].append(word)
+            rows[-1].add(word)
         else:
-            rows.append([word])
+            rows.append(_row([word]))
     return rows
 
 
-def _joined(row: list[LTTextLine]) -> str:
+def _apart(row: _Row) -> Iterator[_Row]:
+    """The parts of a row that stand so far apart that they are no one line, each in order."""
+    part = _row([])
+    for word in sorted(row, key=lambda word: word.x0):
+        if word.x0 - part.x1 > WIDE * word.height and len(part):
+            yield part
+            part = _row([])
+        part.add(word)
+    yield part
+
+
+def _joined(row: _Row) -> str:
     """The text of a row, with a space where there is room for one."""
-    text, right = "", row[0].x0
+    text, right = "", row.x0
     for word in row:
         text += " " * (word.x0 - right > SPACE * word.height) + word.get_text().rstrip("\n")
         right = word.x1
     return text
+
+
+def _follows(row: _Row, other: _Row) -> bool:
+    """Whether it stands close below another, and begins, ends or is centred where that is."""
+    near = LEADING * row.height
+    left, right = row.x0 - other.x0, row.x1 - other.x1
+    is_below = row.y1 <= other.y1 - near and other.y0 - row.y1 <= near
+    return is_below and min(abs(left), abs(right), abs(left + right) / 2) < near
 
 
 def _columns(words: list[LTTextLine], narrowest: float) -> Iterator[list[LTTextLine]]:
@@ -191,13 +188,17 @@ def _columns(words: list[LTTextLine], narrowest: float) -> Iterator[list[LTTextL
         words: Words of a page.
         narrowest: Width that a column must have.
     """
-    alone: _Rows = []
+    alone: list[_Row] = []
     for strip, gaps in _strips(_rows(words)):
-        if not gaps or not all(_is_column(part, narrowest) for part in _parts(strip, gaps)):
+        parts = _parts(strip, gaps)
+        are_columns = all(
+            _row(part).width > narrowest and len(_rows(part)) >= BESIDE for part in parts
+        )
+        if not gaps or not are_columns:
             alone += strip
             continue
         first = len(alone)  # a column may begin above the others
-        while first and not any(_covers(alone[first - 1], gap) for gap in gaps):
+        while first and all(gap in _common([gap], _gaps(alone[first - 1]), 0) for gap in gaps):
             first -= 1
         yield list(itertools.chain(*alone[:first]))
         yield from _parts(alone[first:] + strip, gaps)
@@ -205,52 +206,45 @@ def _columns(words: list[LTTextLine], narrowest: float) -> Iterator[list[LTTextL
     yield list(itertools.chain(*alone))
 
 
-def _parts(rows: _Rows, gaps: _Gaps) -> list[list[LTTextLine]]:
+def _parts(rows: list[_Row], gaps: _Gaps) -> list[list[LTTextLine]]:
     """The words between gaps, from left to right."""
     edges = [-math.inf, *((left + right) / 2 for left, right in gaps), math.inf]
     words = list(itertools.chain(*rows))
     return [[word for word in words if a <= word.x0 < b] for a, b in itertools.pairwise(edges)]
 
 
-def _covers(row: list[LTTextLine], gap: tuple[float, float]) -> bool:
-    return any(word.x0 < gap[1] and gap[0] < word.x1 for word in row)
-
-
-def _is_column(words: list[LTTextLine], narrowest: float) -> bool:
-    width = max(word.x1 for word in words) - min(word.x0 for word in words)
-    return width > narrowest and len(_rows(words)) >= BESIDE
-
-
-def _strips(rows: _Rows) -> Iterator[tuple[_Rows, _Gaps]]:
+def _strips(rows: list[_Row]) -> Iterator[tuple[list[_Row], _Gaps]]:
     """Parts a page, from top to bottom, where the gaps between its columns begin and end."""
-    strip: _Rows = []
+    strip: list[_Row] = []
     free: _Gaps = [(-math.inf, math.inf)]
+    begin, end = math.inf, -math.inf
     for row in rows:
-        common = [
-            (max(left, first), min(right, last))
-            for left, right in free
-            for first, last in _gaps(row)
-            if min(right, last) - max(left, first) > GUTTER * row[0].height
-        ]
-        if strip and bool(_inner(free, strip)) != bool(_inner(common, [*strip, row])):
-            yield strip, _inner(free, strip)
-            strip, common = [], _gaps(row)
-        strip, free = [*strip, row], common
+        common = _common(free, _gaps(row), GUTTER * next(iter(row)).height)
+        left, right = min(begin, row.x0), max(end, row.x1)
+        if strip and bool(_inner(free, begin, end)) != bool(_inner(common, left, right)):
+            yield strip, _inner(free, begin, end)
+            strip, common, left, right = [], _gaps(row), row.x0, row.x1
+        strip.append(row)
+        free, begin, end = common, left, right
     if strip:
-        yield strip, _inner(free, strip)
+        yield strip, _inner(free, begin, end)
 
 
-def _gaps(row: list[LTTextLine]) -> _Gaps:
+def _gaps(row: _Row) -> _Gaps:
     """Where a row has no words, from left to right."""
     ordered = sorted(row, key=lambda word: word.x0)
     rights = itertools.accumulate((word.x1 for word in ordered), max, initial=-math.inf)
     return list(zip(rights, [*(word.x0 for word in ordered), math.inf]))
 
 
-def _inner(gaps: _Gaps, rows: _Rows) -> _Gaps:
+def _common(some: _Gaps, others: _Gaps, least: float) -> _Gaps:
+    """What is wide enough of the gaps that two rows have in common."""
+    both = ((max(a, c), min(b, d)) for a, b in some for c, d in others)
+    return [(left, right) for left, right in both if right - left > least]
+
+
+def _inner(gaps: _Gaps, begin: float, end: float) -> _Gaps:
     """The gaps that have words on both sides."""
-    begin = min(word.x0 for row in rows for word in row)
-    end = max(word.x1 for row in rows for word in row)
     return [(left, right) for left, right in gaps if begin < left and right < end]
 
 
