@@ -9,10 +9,11 @@ import sys
 import pytest
 from mcp import Client, StdioServerParameters
 
+import tfsum
 from tfsum.cli.main import main
 from tfsum.cli.mcp import LARGEST, Lines, mcp_server
 from tfsum.errors import DataError
-from tfsum.inference.saved_model import shipped_folder
+from tfsum.inference.saved_model import shipped_folder, shipped_model
 
 TEXT = (
     "The council met on Monday. The bridge will cost forty million dollars. Rain fell all night."
@@ -31,7 +32,7 @@ def call(tmp_path_factory, shipped):
     (base / "secret.txt").write_text("A secret.", encoding="utf-8")
     (root / "link.txt").symlink_to(base / "secret.txt")
     (root / "large.txt").write_bytes(b"a" * (LARGEST + 1))
-    server = mcp_server(shipped, root)
+    server = mcp_server(lambda: shipped, root)
 
     def call(tool, server=server, **arguments):
         async def ask():
@@ -107,8 +108,36 @@ def test_wrong_calls(call, shipped):
     assert "larger than 8 MB" in call("summarize", file="large.txt")
     assert "may have 8388608" in call("summarize", text="a" * (LARGEST + 1))
     assert "share" in call("summarize", text="a", share=3)
-    without = mcp_server(shipped, None)
+    without = mcp_server(lambda: shipped, None)
     assert "reads no files" in call("summarize", server=without, file="news.txt")
+
+
+@pytest.mark.slow  # it loads the model twice
+def test_a_cancelled_call_computes_no_more():
+    """Another call is answered, by a model that is loaded again."""
+    failed = []
+
+    class Watched(tfsum.Summarizer):
+        def answer(self, *asked):
+            try:
+                return super().answer(*asked)
+            except Exception as error:
+                failed.append(str(error))
+                raise
+
+    async def ask():
+        async with Client(mcp_server(lambda: Watched(shipped_model()), None)) as client:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    await client.call_tool("summarize", {"text": TEXT * 4000})  # a minute
+            answer = await client.call_tool("summarize", {"text": TEXT})
+            async with asyncio.timeout(60):
+                while not failed:
+                    await asyncio.sleep(0.01)
+            return answer
+
+    assert not asyncio.run(ask()).is_error
+    assert len(failed) == 1 and "cancelled" in failed[0]
 
 
 def test_the_program(call):

@@ -10,13 +10,13 @@ import json
 import pathlib
 import re
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 import tfsum
 from tfsum.cli.options import COMPUTE, Arguments, Options
-from tfsum.cli.summarize import Extractive
 from tfsum.errors import Error, needs_extra
 from tfsum.inputs.apart import text_apart
 from tfsum.request import MOST_KEYWORDS, Count, SummaryRequest
@@ -87,7 +87,7 @@ class Call(Checked):
 class SummarizeTool(SummaryRequest, Call):
     """Chooses the sentences that say most of a text; by default two to four of them."""
 
-    def answer(self, model: Extractive, texts: list[str]) -> Record:
+    def answer(self, model: tfsum.Summarizer, texts: list[str]) -> Record:
         """The summary."""
         (answer,) = model.answer(texts, self)
         return answer.record()
@@ -99,7 +99,7 @@ class CompressTool(Call):
     words: Count = Field(description=FIELDS["words"].description)
     query: str | None = Field(None, description=FIELDS["query"].description)
 
-    def answer(self, model: Extractive, texts: list[str]) -> Record:
+    def answer(self, model: tfsum.Summarizer, texts: list[str]) -> Record:
         """The summary."""
         return SummarizeTool(**dict(self), block_trigrams=True).answer(model, texts)
 
@@ -109,7 +109,7 @@ class KeywordsTool(Call):
 
     number: int = Field(8, ge=1, le=MOST_KEYWORDS, description=FIELDS["keywords"].description)
 
-    def answer(self, model: Extractive, texts: list[str]) -> Record:
+    def answer(self, model: tfsum.Summarizer, texts: list[str]) -> Record:
         """The keywords."""
         (found,) = model.keywords(texts, self.number)
         return {"keywords": [vars(word) for word in found]}
@@ -130,10 +130,15 @@ def run(arguments: Arguments) -> int:
         import anyio
         from mcp.server.stdio import stdio_server
 
-    model = tfsum.load(arguments.model, compute=arguments.compute)
-    if not isinstance(model, tfsum.Summarizer):
-        raise Error(f"{arguments.model}: is not extractive; the tools need a model that selects")
-    server = mcp_server(model, root)
+    def load() -> tfsum.Summarizer:
+        model = tfsum.load(arguments.model, compute=arguments.compute)
+        if not isinstance(model, tfsum.Summarizer):
+            raise Error(
+                f"{arguments.model}: is not extractive; the tools need a model that selects"
+            )
+        return model
+
+    server = mcp_server(load, root)
 
     async def serve() -> None:
         lines = anyio.wrap_file(Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
@@ -144,19 +149,33 @@ def run(arguments: Arguments) -> int:
     return 0
 
 
-def mcp_server(model: Extractive, root: pathlib.Path | None) -> "Server":
+def mcp_server(load: Callable[[], tfsum.Summarizer], root: pathlib.Path | None) -> "Server":
     """Makes the server of an extractive model.
 
     Args:
-        model: The model.
+        load: Function that loads the model: at first, and after a cancelled call has stopped it.
         root: Folder whose files may be read; None for none.
 
     Example:
-        >>> mcp_server(tfsum.load(), None).name
+        >>> mcp_server(tfsum.load, None).name
         'tfsum'
     """
     from mcp.server import Server
     from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
+
+    models, computing = [load()], asyncio.Lock()
+
+    async def computed(
+        call: SummarizeTool | CompressTool | KeywordsTool, texts: list[str]
+    ) -> Record:
+        async with computing:  # one at a time, so that a model is stopped for one call
+            if not models:
+                models.append(await asyncio.to_thread(load))
+            try:
+                return await asyncio.to_thread(call.answer, models[0], texts)
+            except asyncio.CancelledError:
+                models.pop().stop()
+                raise
 
     async def list_tools(context: object, params: object) -> ListToolsResult:
         tools = [
@@ -171,7 +190,7 @@ def mcp_server(model: Extractive, root: pathlib.Path | None) -> "Server":
                 raise Error(f"{params.name}: no such tool; there are {', '.join(TOOLS)}")
             call = TOOLS[params.name](**(params.arguments or {}))
             texts = await _texts(call, root)
-            answer = await asyncio.to_thread(call.answer, model, texts)
+            answer = await computed(call, texts)
         except Error as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
         text = json.dumps(answer, ensure_ascii=False)

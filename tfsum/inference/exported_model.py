@@ -48,6 +48,9 @@ class OpenedModel(Protocol):
             CallError: The graph rejects the inputs, or fails.
         """
 
+    def stop(self) -> None:
+        """Ends the calls that are being computed, where that is possible."""
+
 
 class ExportedModel:
     """Base class of `Summarizer`, `Generator` and `Classifier`; `tfsum.load` makes the right one.
@@ -75,6 +78,13 @@ class ExportedModel:
         self.path = newest(path)
         self.description = read_description(self.path)
         self._model = open_model(self.path, self.description, computed_in(compute))
+
+    def stop(self) -> None:
+        """Ends what another thread computes, which fails; the model cannot be called again.
+
+        A model that TensorFlow's Python has opened computes to the end.
+        """
+        self._model.stop()
 
     def _ask(
         self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Value
@@ -198,6 +208,9 @@ class EagerModel:
             raise CallError(
                 f"{self._folder}: {signature}", error.error_code, error.message
             ) from None
+
+    def stop(self) -> None:
+        pass  # Python's API has no way
 
 
 def computed_in(compute: str) -> str:
