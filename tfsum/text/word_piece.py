@@ -4,7 +4,7 @@ gives."""
 import importlib.util
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -163,7 +163,7 @@ class WordPiece(tf.Module):
         self.reversible = is_reversible(vocabulary.words)
         with tf.init_scope():
             options = (self.lowercase, self.strip_accents, max_characters)
-            self._rewrite = None
+            self._rewrite: Callable[[tf.Tensor], tf.Tensor] = lambda strings: strings
             if self.reversible:
                 self._rewrite = Escape(vocabulary.words, *options)
             elif MARK in vocabulary.words:
@@ -219,7 +219,7 @@ class WordPiece(tf.Module):
             (N, P) int32, ragged; row_splits are int64.
         """
         strings = tf.convert_to_tensor(strings, tf.string)
-        return self._tokenizer.tokenize(self._rewrite(strings) if self._rewrite else strings)
+        return self._tokenizer.tokenize(self._rewrite(strings))
 
     def encode(self, strings: tf.Tensor) -> tf.RaggedTensor:
         """Turns texts into ids with [CLS] before and [SEP] after.

@@ -45,10 +45,7 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
     every = model.call("score", {"text": text})
     within = model.call("extract", {"text": text, **asked})
     words = model.call("keywords", {"text": text, "max_keywords": number})
-    meanings = None
-    if "embed" in model.signatures:
-        meanings = model.call("embed", {"text": text})["embedding"]
-    return [
+    answers = [
         {
             "summary": outputs["summary"][i].decode("utf-8"),
             "start": outputs["start"][i, :count].tolist(),
@@ -59,10 +56,14 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
             "all_scores": every["score"][i, : every["count"][i]].tolist(),
             "within": within["summary"][i].decode("utf-8"),
             "keyword_scores": words["score"][i].tolist(),
-            **({} if meanings is None else {"embedding": meanings[i].tolist()}),
         }
         for i, count in enumerate(outputs["count"].tolist())
     ]
+    if "embed" in model.signatures:
+        embeddings = model.call("embed", {"text": text})["embedding"].tolist()
+        for answer, embedding in zip(answers, embeddings, strict=True):
+            answer["embedding"] = embedding
+    return answers
 
 
 def extract_inputs(rows: int, **given: Value | bytes) -> dict[str, list[Value | bytes]]:
