@@ -93,6 +93,13 @@ def test_narrow_columns_whose_words_stand_apart(top):
     assert text.split() == f"Pool to close {LEFT} {RIGHT} {LEFT} {RIGHT[:90]}".split()
 
 
+def test_columns_below_a_head_that_stands_otherwise():
+    head = [(50, 800, "Draft of 11 March"), (300, 800, "The pool of Harlow Bay"), (540, 30, "1/2")]
+    first, second = column(LEFT, 50, top=760), column(RIGHT, 294, top=752)
+    text = pdf_content(pdf([*head, *first, *second])).text
+    assert LEFT in text and RIGHT in text[text.index(LEFT) :]
+
+
 def width_of(line):
     (page,) = extract_pages(io.BytesIO(pdf([(0, 400, line)])))
     return max(box.x1 for box in page)

@@ -189,21 +189,36 @@ def _columns(words: list[LTTextLine], narrowest: float) -> Iterator[list[LTTextL
         narrowest: Width that a column must have.
     """
     alone: list[_Row] = []
-    for strip, gaps in _strips(_rows(words)):
-        parts = _parts(strip, gaps)
-        are_columns = all(
-            _row(part).width > narrowest and len(_rows(part)) >= BESIDE for part in parts
-        )
-        if not gaps or not are_columns:
+    columns: list[list[LTTextLine]] = []
+    before: _Gaps = []
+    for strip, found in _strips(_rows(words)):
+        gaps = [
+            gap
+            for gap in found
+            if all(_is_column(part, narrowest) for part in _parts(strip, [gap]))
+        ]
+        go_on = len(gaps) == len(before) == len(_common(before, gaps, 0.0))
+        if not gaps:
+            yield from columns
+            columns = []
             alone += strip
-            continue
-        first = len(alone)  # a column may begin above the others
-        while first and all(gap in _common([gap], _gaps(alone[first - 1]), 0) for gap in gaps):
-            first -= 1
-        yield list(itertools.chain(*alone[:first]))
-        yield from _parts(alone[first:] + strip, gaps)
-        alone = []
+        elif go_on:
+            columns = [[*one, *more] for one, more in zip(columns, _parts(strip, gaps))]
+        else:
+            first = len(alone)  # a column may begin above the others
+            while first and all(gap in _common([gap], _gaps(alone[first - 1]), 0) for gap in gaps):
+                first -= 1
+            yield from columns
+            yield list(itertools.chain(*alone[:first]))
+            columns = _parts(alone[first:] + strip, gaps)
+            alone = []
+        before = gaps
+    yield from columns
     yield list(itertools.chain(*alone))
+
+
+def _is_column(words: list[LTTextLine], narrowest: float) -> bool:
+    return _row(words).width > narrowest and len(_rows(words)) >= BESIDE
 
 
 def _parts(rows: list[_Row], gaps: _Gaps) -> list[list[LTTextLine]]:
@@ -218,8 +233,9 @@ def _strips(rows: list[_Row]) -> Iterator[tuple[list[_Row], _Gaps]]:
     strip: list[_Row] = []
     free: _Gaps = [(-math.inf, math.inf)]
     begin, end = math.inf, -math.inf
+    least = GUTTER * sorted(row.height for row in rows)[len(rows) // 2] if rows else 0.0
     for row in rows:
-        common = _common(free, _gaps(row), GUTTER * next(iter(row)).height)
+        common = _common(free, _gaps(row), least)
         left, right = min(begin, row.x0), max(end, row.x1)
         if strip and bool(_inner(free, begin, end)) != bool(_inner(common, left, right)):
             yield strip, _inner(free, begin, end)
