@@ -95,7 +95,7 @@ class SummaryRequest(Checked):
         None, description="Whether words, characters or share are filled with what matters little."
     )
     all: Annotated[bool, Option(group=LENGTH)] = Field(
-        False, description="Every sentence with its score, in place of a summary."
+        False, description="Every sentence with its score; with a query, by that alone."
     )
     query: Annotated[
         Annotated[str, Field(pattern=r"\S")] | None,
@@ -127,7 +127,7 @@ class SummaryRequest(Checked):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "SummaryRequest":
-        if self.all and (limits := [*self.given() & {*INPUTS, "together"}]):
+        if self.all and (limits := [*self.given() & {*INPUTS, "together"} - {"query"}]):
             raise ValueError(
                 f"all: every sentence has no {', '.join(sorted(limits))}; leave it out"
             )

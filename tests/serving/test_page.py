@@ -217,6 +217,25 @@ def test_a_question_keywords_and_scores(open_page):
     assert not driver.find_element(By.CLASS_NAME, "score").is_displayed()
 
 
+def test_scores_are_about_the_question(open_page, transformer, article):
+    with Server(transformer.folder.parent, ServerSettings(port=0, timeout=TIMEOUT)) as of_today:
+        driver = open_page(address=f"http://127.0.0.1:{of_today.port}/")
+        has_models(driver)
+        driver.find_element(By.ID, "query").send_keys("the river fell")
+        ask(driver, article, seconds=TIMEOUT)
+        assert text_of(driver, "heat-said").endswith("has to do with the question")
+        assert not driver.find_elements(By.CSS_SELECTOR, "#source .sentence[title]")
+        driver.find_element(By.ID, "heat").click()
+        WebDriverWait(driver, TIMEOUT).until(
+            lambda page: page.find_elements(By.CSS_SELECTOR, "#source .sentence[title]")
+        )
+        scores = driver.execute_script(
+            "return [...document.querySelectorAll('#source .sentence')].map(one => one.title)"
+        )
+        assert scores.count("Score 1.00") == 1 and "Score 0.00" in scores
+        assert violations(driver) == []
+
+
 def test_every_other_field_of_a_request_has_a_control(open_page, server):
     driver = open_page()
     driver.find_element(By.CSS_SELECTOR, "#ask summary").click()

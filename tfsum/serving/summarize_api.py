@@ -185,6 +185,8 @@ def _extracted(servable: Servable, body: SummarizeBody) -> Asked:
         (found,) = question.answers({name: _rows(arrays) for name, arrays in outputs.items()})
         return found.record()
 
+    for name in question.calls:
+        servable.signature(name)  # an older export may lack it
     calls = {name: _inputs(question.encoded, given) for name, given in question.calls.items()}
     return Asked(servable, calls, answer)
 

@@ -56,6 +56,15 @@ def test_characters_share_and_scores(summarize, of_today, story):
     assert summarize(story, min_score=1.0).sentences == []
 
 
+def test_every_sentence_by_a_query(of_today, article):
+    (found,) = of_today.answer([article], SummaryRequest(all=True, query="the river fell"))
+    assert found.sentences == of_today.score(article).sentences
+    best = of_today(article, query="the river fell", query_weight=1.0, sentences=1)
+    assert found.scores[found.sentences.index(best.sentences[0])] == max(found.scores) == 1.0
+    with pytest.raises(Error, match="all: every sentence has no query_weight, words"):
+        SummaryRequest(all=True, query="river", query_weight=0.5, words=9)
+
+
 def test_a_limit_is_no_duty(of_today, article):
     asked = {"query": "bridge", "query_weight": 1.0}
     for limit in ({"words": 30}, {"characters": 160}, {"share": 0.8}):

@@ -17,6 +17,7 @@ from tfsum.data.records import make_record, write_shard
 from tfsum.errors import ExportError
 from tfsum.export.saved_model import read_settings
 from tfsum.models import BertSumExt
+from tfsum.tasks.bert_sum_ext import golden
 from tfsum.tasks.bert_sum_ext.export import build
 from tfsum.tasks.bert_sum_ext.export import export_model as export_extractive
 from tfsum.tasks.bert_sum_ext.reading import SENTENCES_IN_HEAD, _even_blocks
@@ -424,3 +425,28 @@ def test_a_dateline_is_cut_and_the_offsets_follow(exported):
     spans = zip(given["start"][0, :2], given["end"][0, :2])
     assert [text[a:b] for a, b in spans] == ["The bridge was closed.", "It fell."]
     assert given["summary"][0].decode() == "The bridge was closed. It fell."
+
+
+def test_a_dateline_has_no_keywords(exported):
+    text = "LONDON, England (CNN) -- The bridge in Paris was closed. It fell in England."
+    given = exported.ask("keywords", text=[text], max_keywords=[20])
+    places = [*zip(given["start"][0], given["end"][0])][: given["count"][0]]
+    found = [text[start:end] for start, end in places]
+    assert {"Paris", "England"} <= set(found) and not {"LONDON", "CNN"} & set(found)
+    assert all(start >= text.index("The bridge") for start, _ in places)
+
+
+def test_relevance_is_of_every_sentence_and_what_a_query_alone_chooses_by(exported, article):
+    texts, queries = [article, article, "It rained.", ""], ["the river fell", "", "zoo", "river"]
+    given = exported.ask("relevance", text=texts, query=queries)
+    every = exported.ask("score", text=texts)
+    same = {*every} - {"score"}
+    assert {*given} == {*every} and all(np.array_equal(given[k], every[k]) for k in same)
+
+    scores = given["score"]
+    assert scores[0].max() == 1.0 and not scores[1:].any()
+    asked = golden.extract_inputs(1, query=queries[0], query_weight=1.0, max_sentences=1)
+    chosen = exported.ask("extract", text=[article], **asked)
+    assert chosen["start"][0, 0] == given["start"][0, scores[0].argmax()]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="query: expected one value for each"):
+        exported.ask("relevance", text=texts, query=["a"])

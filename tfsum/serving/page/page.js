@@ -582,6 +582,7 @@ async function ask(moves) {
   }
   await during(async (mine) => {
     byId("state").textContent = say("asking");
+    await new Promise((done) => setTimeout(done)); // it is seen before a long text is made a request
     if (!models.length) await loadModels();
     const question = questionOf(text), chosen = model();
     const told = (answer) => {

@@ -123,7 +123,9 @@ class Question:
             self.encoded, self._newlines = rewrite_newlines(self.encoded, request.newline, exported)
 
         self.calls: dict[str, dict[str, Value]]
-        if request.all:
+        if request.all and request.query:
+            self.calls = {"relevance": {"query": request.query}}
+        elif request.all:
             self.calls = {"score": {}}
         elif defaults is None and not request.given() & set(INPUTS):
             self.calls = {"serving_default": {}}

@@ -102,7 +102,7 @@ def _choose(
     weight = tf.clip_by_value(options.query_weight, 0.0, 1.0)
     asked = tf.where(options.query == "", 0.0, weight)
     share = repeat(asked, read.count)
-    relevant = relevance(word_piece.tokenize(options.query), pieces, words)
+    relevant = relevances(options.query, read, word_piece, words)
     wanted = (1.0 - share) * read.probability + share * relevant
     # the papers' choice is by logits, which differ where probabilities no longer do
     ranks = wanted if by_rouge else tf.where(share > 0.0, wanted, read.logits)
@@ -135,6 +135,23 @@ def _choose(
         enough,
         asked > 0.0,  # by the words of a summary the best for a query would be lost
     )
+
+
+def relevances(
+    queries: tf.Tensor, read: Read, word_piece: WordPiece, words: tf.Tensor
+) -> tf.Tensor:
+    """How much the sentences (N,) have to do with the queries (B,) to their texts.
+
+    Args:
+        queries: A query to each text; "" asks nothing.
+        read: The texts.
+        word_piece: The tokenizer.
+        words: Pieces that count, bool (V,).
+
+    Returns:
+        float32 (N,) from 0 to 1, see `tfsum.text.query.relevance`.
+    """
+    return relevance(word_piece.tokenize(queries), read.per_text(read.pieces), words)
 
 
 def _matters(
@@ -172,9 +189,10 @@ def choose_keywords(
     texts = Rows(repeat(tf.range(number), read.count), number)
     parts = words_of(read.sentences)
     pieces = word_piece.tokenize(parts.text)
-    expected = tf.where(
-        known_words.are_frequent(pieces), 0.0, _expected(read, texts, parts, pieces)
-    )
+    rest = tf.strings.length(without_dateline(read.sentences))
+    dateline = tf.strings.length(read.sentences) - rest
+    is_none = known_words.are_frequent(pieces) | (parts.start < tf.gather(dateline, parts.sentence))
+    expected = tf.where(is_none, 0.0, _expected(read, texts, parts, pieces))
     found = keywords(read.sentences, texts, parts, expected, tf.minimum(most, MOST_KEYWORDS))
     # 0 for cells (B, K) without a keyword
     sentence = tf.gather(tf.pad(read.start, [[1, 0]]), found["sentence"] + 1)

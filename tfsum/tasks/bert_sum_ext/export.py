@@ -26,7 +26,7 @@ from tfsum.export.saved_model import (
 from tfsum.models import BertSumExt
 from tfsum.request import INPUTS
 from tfsum.tasks.bert_sum_ext import golden
-from tfsum.tasks.bert_sum_ext.choosing import Options, choose_keywords, choose_sentences
+from tfsum.tasks.bert_sum_ext.choosing import Options, choose_keywords, choose_sentences, relevances
 from tfsum.tasks.bert_sum_ext.reading import Reader, columns
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
 from tfsum.text.sentence_splitter import SentenceSplitter
@@ -114,6 +114,7 @@ def export_model(
             "text": text,
             **choice,
             **module.automatic(),
+            "relevance": True,  # has this signature, which older exports lack
         },
     )
 
@@ -268,6 +269,7 @@ class ExtractiveSummarizer(tf.Module):
             "extract": self.extract,
             "keywords": self.keywords,
             "score": self.score,
+            "relevance": self.relevance,
             "score_ids": self.score_ids,
         }
         if self.reader.embeds:
@@ -331,11 +333,7 @@ class ExtractiveSummarizer(tf.Module):
         is how much the query counts beside what matters in general; "" asks nothing.
         """
         named = {entry.name: given for entry, given in zip(INPUTS.values(), options, strict=True)}
-        for name, given in named.items():
-            tf.debugging.assert_equal(
-                tf.shape(given), tf.shape(text), f"{name}: expected one value for each text"
-            )
-
+        _check_rows(text, **named)
         read, by_rouge = self.reader.read(text), self.selection == "expected_rouge"
         chosen = choose_sentences(read, Options(**named), self.word_piece, self.words, by_rouge)
         return {**chosen, **read.about}
@@ -347,9 +345,7 @@ class ExtractiveSummarizer(tf.Module):
     def keywords(self, text: tf.Tensor, max_keywords: tf.Tensor) -> dict[str, tf.Tensor]:
         """The words and phrases that carry texts (B,), at most `max_keywords` (B,) of each, and
         never more than `MOST_KEYWORDS`."""
-        tf.debugging.assert_equal(
-            tf.shape(max_keywords), tf.shape(text), "max_keywords: expected one value for each text"
-        )
+        _check_rows(text, max_keywords=max_keywords)
         read = self.reader.read(text)
         found = choose_keywords(read, max_keywords, self.word_piece, self.reader.known_words)
         return {**found, **read.about}
@@ -358,6 +354,13 @@ class ExtractiveSummarizer(tf.Module):
     def score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Scores every sentence of texts (B,); rows are padded with -1 and 0 beyond `count`."""
         return self.reader.read(text).scores()
+
+    @tf.function(input_signature=[TEXT, tf.TensorSpec([None], tf.string, "query")], autograph=False)
+    def relevance(self, text: tf.Tensor, query: tf.Tensor) -> dict[str, tf.Tensor]:
+        """As `score`, by how much every sentence has to do with the query (B,) to its text."""
+        _check_rows(text, query=query)
+        read = self.reader.read(text)
+        return read.scores(relevances(query, read, self.word_piece, self.words))
 
     def embed(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Embeds texts (B,), each read as one sentence: unit vectors (B, W), whose products say how
@@ -387,3 +390,11 @@ class ExtractiveSummarizer(tf.Module):
         vectors, _ = self.reader.encode(token_ids, segment_ids, sentence_starts)
         logits = self.reader.score_sentences(vectors, real, tf.zeros_like(token_ids[:, 0]))
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
+
+
+def _check_rows(text: tf.Tensor, **inputs: tf.Tensor) -> None:
+    """Checks that other inputs have a value for each text."""
+    for name, given in inputs.items():
+        tf.debugging.assert_equal(
+            tf.shape(given), tf.shape(text), f"{name}: expected one value for each text"
+        )

@@ -19,6 +19,8 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
         "score": {"text": "string"},
         "score_ids": {"token_ids": "int32", "segment_ids": "int32", "sentence_starts": "int32"},
     }
+    if description.get("relevance"):
+        found["relevance"] = {"text": "string", "query": "string"}
     if description["config"]["bert_sum_ext"].get("embedding_width"):
         found |= {"embed": {"text": "string"}, "read": {"text": "string"}}
     return found

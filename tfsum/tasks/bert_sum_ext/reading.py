@@ -50,17 +50,19 @@ class Read(NamedTuple):
         """The scores of the sentences, (N,) float32 from 0 to 1."""
         return tf.sigmoid(self.logits)
 
-    def scores(self) -> dict[str, tf.Tensor]:
-        """Every sentence of the texts: `start`, `end` and `score` (B, S), `count` and `about`."""
+    def scores(self, values: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
+        """Every sentence of the texts: `start`, `end` and `score` (B, S), `count` and `about`. The
+        scores are values of the sentences (N,), by default their probabilities."""
+        values = self.probability if values is None else values
         return {
             "start": self.per_text(self.start).to_tensor(-1),
             "end": self.per_text(self.end).to_tensor(-1),
-            "score": self.per_text(self.probability).to_tensor(0.0),
+            "score": self.per_text(values).to_tensor(0.0),
             "count": self.count,
             **self.about,
         }
 
-    def per_text(self, values: tf.Tensor) -> tf.RaggedTensor:
+    def per_text(self, values: tf.Tensor | tf.RaggedTensor) -> tf.RaggedTensor:
         """Values of the sentences (N,) as rows (B, S)."""
         return tf.RaggedTensor.from_row_lengths(
             values, tf.cast(self.count, tf.int64), validate=False
