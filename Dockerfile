@@ -1,4 +1,5 @@
 # docker build -t tfsum . && docker run --read-only --tmpfs /tmp -p 127.0.0.1:8501:8501 tfsum
+# For the same image each time: python:3.12-slim@sha256:..., by docker buildx imagetools inspect python:3.12-slim
 FROM python:3.12-slim
 RUN --mount=type=bind,target=/source,rw pip install --no-cache-dir '/source[serve]' && useradd --uid 10001 tfsum
 USER 10001

@@ -174,7 +174,7 @@ def mcp_server(load: Callable[[], tfsum.Summarizer], root: pathlib.Path | None) 
             try:
                 return await asyncio.to_thread(call.answer, models[0], texts)
             except asyncio.CancelledError:
-                models.pop().stop()
+                models.pop().interrupt()
                 raise
 
     async def list_tools(context: object, params: object) -> ListToolsResult:

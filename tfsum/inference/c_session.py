@@ -193,11 +193,6 @@ class CSession:
                 tf.TF_DeleteSessionOptions(options)
         weakref.finalize(self, _close, self._session, self._graph)
 
-    def stop(self) -> None:
-        """Ends the calls that are being computed, which fail; the model cannot be called again."""
-        with contextlib.suppress(CallError), _status("") as status:
-            tf.TF_CloseSession(self._session, status)
-
     def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
         """Calls a signature, from any thread.
 

@@ -48,7 +48,7 @@ class OpenedModel(Protocol):
             CallError: The graph rejects the inputs, or fails.
         """
 
-    def stop(self) -> None:
+    def interrupt(self) -> None:
         """Ends the calls that are being computed, where that is possible."""
 
 
@@ -79,12 +79,12 @@ class ExportedModel:
         self.description = read_description(self.path)
         self._model = open_model(self.path, self.description, computed_in(compute))
 
-    def stop(self) -> None:
+    def interrupt(self) -> None:
         """Ends what another thread computes, which fails; the model cannot be called again.
 
         A model that TensorFlow's Python has opened computes to the end.
         """
-        self._model.stop()
+        self._model.interrupt()
 
     def _ask(
         self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Value
@@ -209,7 +209,7 @@ class EagerModel:
                 f"{self._folder}: {signature}", error.error_code, error.message
             ) from None
 
-    def stop(self) -> None:
+    def interrupt(self) -> None:
         pass  # Python's API has no way
 
 
