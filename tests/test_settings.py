@@ -95,3 +95,9 @@ def test_what_is_missing_is_described():
 
 def test_an_option_is_not_in_the_schema():
     assert "Option" not in str(Settings.model_json_schema())
+
+
+def test_so_many_mistakes_are_not_all_described():
+    with pytest.raises(pydantic.ValidationError) as caught:
+        Settings(**{f"x{number}": 1 for number in range(1000)})
+    assert len(mistakes(caught.value, Settings)) == 100

@@ -89,6 +89,9 @@ class Settings(pydantic.BaseModel):
     )
 
 
+MOST = 100  # mistakes that are described
+
+
 class Checked(Settings):
     """A class of values, whose mistakes are one `tfsum.Error` with a sentence for each.
 
@@ -138,7 +141,7 @@ def mistakes(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -
     """
     schema = model.model_json_schema()
     found: dict[Path, str] = {}  # a union is wrong in as many ways as it has types
-    for each in error.errors():
+    for each in error.errors()[:MOST]:
         path, part = follow(schema, each["loc"])
         if each["type"] == "extra_forbidden":
             found[each["loc"]] = f"{name_of(each['loc'])}: unknown; {_cure(schema, part, each)}"
