@@ -66,6 +66,7 @@ def test_a_model_that_writes(post):
         ({"text": 3}, "text=3: expected a text or a list"),
         ({"text": "a", "wordz": 1, "n": 2}, "wordz: unknown; did you mean words?"),
         ({"text": "a", "self": 1}, "self: unknown; there are sentences"),
+        ({"text": "a"} | {f"x{i}": 1 for i in range(5000)}, "x0: unknown"),
         ({"text": "a", "words": "9"}, 'words="9": expected a whole number from 1'),
         ({"text": "a", "sentences": 0}, "sentences=0: expected a whole number from 1"),
         ({"text": "a", "sentences": True}, "sentences=true: expected"),

@@ -6,6 +6,7 @@ TensorFlow Serving has no such paths; its own are in `rest.py`.
 import asyncio
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ from tfsum.serving.predictor import Predictor, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Arrays, Servable
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
+
+MOST_FIELDS = 10 * len(SummaryRequest.model_fields)
 
 
 class SummarizeBody(SummaryRequest):
@@ -165,7 +168,8 @@ class SummarizeApi:
             RequestError: A field is wrong, or the model cannot do what is asked.
         """
         try:
-            body = SummarizeBody(**fields)
+            # of more fields than there are some are unknown, and a few of them are enough to say so
+            body = SummarizeBody(**dict(itertools.islice(fields.items(), MOST_FIELDS)))
             if "extract" in servable.signatures:
                 return await asyncio.to_thread(_extracted, servable, body)
             return _written(servable, body)
