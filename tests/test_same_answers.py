@@ -188,7 +188,7 @@ def by_mcp(server, texts, fields):
     from tfsum.cli.mcp import mcp_server
 
     async def call():
-        async with McpClient(mcp_server(tfsum.load(), None)) as client:
+        async with McpClient(mcp_server(tfsum.load, None)) as client:
             text = texts if fields.get("together") else texts[0]
             return await client.call_tool("summarize", {"text": text, **fields})
 

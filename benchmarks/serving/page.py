@@ -14,8 +14,6 @@ import shutil
 import statistics
 import time
 
-from selenium import webdriver
-
 from benchmarks import corpora, results
 from benchmarks.serving.server import Serving
 from tfsum.inference.saved_model import shipped_folder
@@ -55,6 +53,8 @@ class Person:
     """
 
     def __init__(self, port: int) -> None:
+        from selenium import webdriver  # which no other benchmark needs
+
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium") or ""
         for option in QUIET:

@@ -9,7 +9,7 @@ import pytest
 from opened_models import unverified
 
 from tfsum.serving import long_texts
-from tfsum.serving.long_texts import LongTexts, Progress
+from tfsum.serving.long_texts import LongTexts, ReadSoFar
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
 
@@ -41,8 +41,8 @@ def test_each_call_is_answered_after_how_far_it_is(servable, monkeypatch):
     monkeypatch.setattr(long_texts, "TICK", 0.01)
     calls = calls_of(LONG, "score", "serving_default")
     stages = asyncio.run(stages_of(LongTexts(), servable, calls))
-    progress = [stage for stage in stages if isinstance(stage, Progress)]
-    answers = dict(stage for stage in stages if not isinstance(stage, Progress))
+    progress = [stage for stage in stages if isinstance(stage, ReadSoFar)]
+    answers = dict(stage for stage in stages if not isinstance(stage, ReadSoFar))
     assert progress[0].share is None  # the model is opened, and samples are computed
     shares = [stage.share for stage in progress if stage.share is not None]
     assert shares and all(0 <= share < 1 for share in shares)

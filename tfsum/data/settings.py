@@ -78,6 +78,5 @@ class LabelSettings(Settings):
     temperature: float = Field(0.02, gt=0, description="Temperature of the soft labels.")
     unlabelled: bool = Field(
         False,
-        description="Whether texts without a summary are kept: with embedding_teacher a model"
-        " learns what their sentences mean.",
+        description="Whether texts without a summary are kept, for embedding_teacher alone.",
     )

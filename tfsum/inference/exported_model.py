@@ -210,7 +210,7 @@ class EagerModel:
             ) from None
 
     def interrupt(self) -> None:
-        pass  # Python's API has no way
+        """Does nothing: TensorFlow's Python has no way to end a call."""
 
 
 def computed_in(compute: str) -> str:

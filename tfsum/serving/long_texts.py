@@ -25,7 +25,7 @@ SAMPLES = (1 << 10, 1 << 14)
 
 
 @dataclasses.dataclass(frozen=True)
-class Progress:
+class ReadSoFar:
     """How far a call is.
 
     Attributes:
@@ -35,7 +35,7 @@ class Progress:
         seconds: Seconds that are left.
 
     Example:
-        >>> Progress(2).share is None
+        >>> ReadSoFar(2).share is None
         True
     """
 
@@ -72,7 +72,7 @@ class LongTexts:
 
     async def outputs(
         self, servable: Servable, calls: Mapping[str, Arrays]
-    ) -> AsyncGenerator[Progress | tuple[str, Arrays]]:
+    ) -> AsyncGenerator[ReadSoFar | tuple[str, Arrays]]:
         """Computes calls of one client.
 
         Args:
@@ -170,14 +170,14 @@ class _Call:
         """Begins to tell how far it is, by the seconds that a character takes."""
         self._expected, self._begin = rate * self._cost, time.monotonic()
 
-    def progress(self, before: int) -> Progress:
+    def progress(self, before: int) -> ReadSoFar:
         """How far it is, with so many calls before it."""
         if not self._begin:
-            return Progress(before)
+            return ReadSoFar(before)
         passed = time.monotonic() - self._begin
         # of a text that takes longer than the last one did, the end is not known
         left = max(self._expected - passed, 0.1 * passed)
-        return Progress(before, round(passed / (passed + left), 3), round(left, 1))
+        return ReadSoFar(before, round(passed / (passed + left), 3), round(left, 1))
 
     def timed(self) -> tuple[Arrays, float]:
         """The outputs, and the seconds that a character of the cost took."""

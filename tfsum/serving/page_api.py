@@ -17,7 +17,7 @@ from tfsum.inference.texts import as_bytes
 from tfsum.inputs.apart import text_apart
 from tfsum.request import SENTENCES
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
-from tfsum.serving.long_texts import Progress
+from tfsum.serving.long_texts import ReadSoFar
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Arrays, byte_count
@@ -111,7 +111,7 @@ class PageApi:
             stages = predictor.long_texts.outputs(servable, asked.calls)
             async with contextlib.aclosing(stages):
                 async for stage in stages:
-                    if isinstance(stage, Progress):
+                    if isinstance(stage, ReadSoFar):
                         yield {"progress": dataclasses.asdict(stage)}
                         continue
                     name, outputs = stage

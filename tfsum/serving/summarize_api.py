@@ -44,7 +44,7 @@ class SummarizeBody(SummaryRequest):
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class ModelCalls:
     """What a body asks of a model.
 
     Attributes:
@@ -157,7 +157,7 @@ class SummarizeApi:
             )
             yield servable
 
-    async def asked(self, servable: Servable, fields: Mapping[str, Any]) -> Asked:
+    async def asked(self, servable: Servable, fields: Mapping[str, Any]) -> ModelCalls:
         """What a body asks of a model.
 
         Args:
@@ -179,7 +179,7 @@ class SummarizeApi:
             raise invalid(str(error)) from None
 
 
-def _extracted(servable: Servable, body: SummarizeBody) -> Asked:
+def _extracted(servable: Servable, body: SummarizeBody) -> ModelCalls:
     """What is asked of an extractive model."""
     texts = body.text if isinstance(body.text, list) else [body.text]
     defaults = defaults_of(servable.description)
@@ -192,10 +192,10 @@ def _extracted(servable: Servable, body: SummarizeBody) -> Asked:
     for name in question.calls:
         servable.signature(name)  # an older export may lack it
     calls = {name: _inputs(question.encoded, given) for name, given in question.calls.items()}
-    return Asked(servable, calls, answer)
+    return ModelCalls(servable, calls, answer)
 
 
-def _written(servable: Servable, body: SummarizeBody) -> Asked:
+def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:
     """What is asked of a model that writes."""
     name = servable.name
     require(
@@ -214,7 +214,7 @@ def _written(servable: Servable, body: SummarizeBody) -> Asked:
         (row,) = _rows(outputs["serving_default"])
         return vars(generated_of(text, row))
 
-    return Asked(servable, {"serving_default": _inputs([as_bytes(text)], {})}, answer)
+    return ModelCalls(servable, {"serving_default": _inputs([as_bytes(text)], {})}, answer)
 
 
 def _inputs(texts: list[bytes], options: Mapping[str, Value]) -> Arrays:
