@@ -79,10 +79,8 @@ def cell(system: dict[str, float], share: float | None) -> str:
 
 def run(options: argparse.Namespace) -> None:
     """Prints the tables."""
-    models = {}
-    for given in options.model:
-        name, folder = given.split("=", 1)
-        models[name] = tfsum.load(folder)
+    folders = (given.split("=", 1) for given in options.model)
+    models = {name: tfsum.load(folder) for name, folder in folders}
     groups: dict[str, list[dict]] = {}
     for corpus in options.corpus:
         for row in corpora.read(corpus):

@@ -71,13 +71,11 @@ def of_bert(folder: str, prefix: str) -> Embed:
 
 def run(options: argparse.Namespace) -> None:
     """Prints a table for each file."""
-    systems: dict[str, Embed] = {}
-    for given in options.model:
-        name, folder = given.split("=", 1)
-        systems[name] = of_model(folder)
-    for given in options.bert:
-        name, folder = given.split("=", 1)
-        systems[name] = of_bert(folder, options.prefix)
+    models, berts = (
+        dict(g.split("=", 1) for g in given) for given in (options.model, options.bert)
+    )
+    systems = {name: of_model(folder) for name, folder in models.items()}
+    systems |= {name: of_bert(folder, options.prefix) for name, folder in berts.items()}
 
     print(f"tfsum {tfsum.__version__}; {results.machine()}")
     for path in options.pairs:
