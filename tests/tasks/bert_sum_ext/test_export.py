@@ -374,7 +374,7 @@ def test_chosen_by_the_words_that_a_word_head_expects(transformer, report, tmp_p
     """By the rates of the plain model at every piece, over several windows and in a batch."""
     arguments = json.loads((transformer.source / "config.json").read_text())["bert_sum_ext"]
     bert = BertSumExt.from_pretrained(str(transformer.source)).bert
-    keras.utils.set_random_seed(2)  # a random head may hold two sentences as good as equal
+    keras.utils.set_random_seed(4)  # a random head may hold two sentences as good as equal
     model = BertSumExt(bert, **{**arguments, "word_head": True, "pooling": "mean"})
     model.build()
     kernel = np.random.default_rng(1).normal(size=(bert.config["hidden_size"], 2))
