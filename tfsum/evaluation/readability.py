@@ -13,7 +13,6 @@ import tensorflow as tf
 
 from tfsum.text.english import is_english
 from tfsum.text.readability import faults
-from tfsum.text.rows import Rows
 
 FAULTS = ("dateline", "pronoun", "connective", "quotes", "no_end_mark", "short")
 
@@ -41,8 +40,8 @@ def fault_shares(
         {'dateline': 0.5, 'pronoun': 0.5, 'short': 0.5}
     """
     texts = tf.ragged.constant(summaries, tf.string, ragged_rank=1)
-    flat, english = texts.flat_values, Rows.of(texts).to_values(is_english(texts))
-    found = {name: flags.numpy() for name, flags in faults(flat, english).items()}
+    flat = texts.flat_values
+    found = {name: flags.numpy() for name, flags in faults(flat, is_english(texts)).items()}
     found["dateline"] = tf.strings.regex_full_match(flat, r"(?is).*\(cnn\b.*").numpy()
     alone = ~np.array([flag for summary in follows for flag in summary], bool)
     found |= {name: found[name] & alone for name in ("pronoun", "connective")}

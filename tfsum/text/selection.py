@@ -99,7 +99,7 @@ def select_sentences(
     fits = budget.holds(tf.zeros_like(may_be), documents)
     may_be &= ~repeats(texts, worth, may_be & fits)
     if pieces is not None:
-        english = documents.to_values(is_english(texts))
+        english = is_english(texts)
         found = faults(texts.flat_values, english)
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
         flaws = tf.reduce_sum(own, 0)
