@@ -51,7 +51,10 @@ def html_lines(root: HtmlElement) -> str:
     lines = [""]
 
     def write(text: str | None, quote: str, is_pre: bool) -> None:
-        for number, part in enumerate((text or "").split("\n") if is_pre else [text or ""]):
+        parts = [text or ""]
+        if is_pre:
+            parts = parts[0].split("\n")
+        for number, part in enumerate(parts):
             if number:
                 lines.append(quote)
             begun = lines[-1] or quote

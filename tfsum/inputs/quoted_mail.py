@@ -31,7 +31,7 @@ _FORWARDED = re.compile(
 )
 _OPENING = re.compile(rf"\s*(?:(?:{_any('opening')})(?![^\W\d_])|\d{{4}} ?[년年/.-])")
 _WROTE = re.compile(_any("wrote"))
-_WROTE_LAST = re.compile(rf"(?:{_any('wrote')})\s*(?:-{{2,}})?\s*")
+_WROTE_LAST = re.compile(rf"(?:{_any('wrote')})\s*(?:-{{2,}})?\s*\Z")
 _DATE = re.compile(r"\d{4}|\d{1,2}[./-]\d{1,2}[./-]\d{2}")
 _TIME = re.compile(r"\d{1,2}[:.h]\d{2}")
 _ADDRESS = re.compile(r"[^\s@]@[^\s@]+\.\w")
@@ -149,4 +149,4 @@ def _introduces(text: str) -> bool:
     if text.rstrip().endswith((":", "：")):
         opens = has_verb and bool(_OPENING.match(text))
         return opens or (is_timed and (has_verb or has_address))
-    return is_timed and has_address and bool(re.search(_WROTE_LAST.pattern + r"\Z", text))
+    return is_timed and has_address and bool(_WROTE_LAST.search(text))

@@ -1,5 +1,6 @@
 """Unicode's compatibility normalization (NFKC), by core operations alone."""
 
+import functools
 import unicodedata
 
 import numpy as np
@@ -33,14 +34,7 @@ class Nfkc(tf.Module):
 
     def __init__(self) -> None:
         super().__init__(name="nfkc")
-        normal = {point: unicodedata.normalize("NFKC", chr(point)) for point in range(0x110000)}
-        changed = {point: text for point, text in normal.items() if text != chr(point)}
-        pool, spans = pooled(changed.values(), lambda text: [ord(character) for character in text])
-
-        entries = np.full(len(normal), _SAME, np.int32)
-        entries[list(changed)] = [spans[text] for text in changed.values()]
-        self._pages, self._page_of = map(tf.constant, equal_pages(entries))
-        self._pool = tf.constant(pool, tf.int32)
+        self._page_of, self._pages, self._pool = map(tf.constant, _pages())
         self._compose = Compose()
 
     def __call__(self, strings: tf.Tensor) -> tf.Tensor:
@@ -65,3 +59,21 @@ class Nfkc(tf.Module):
         codes, row = self._compose(codes, texts.at(origin).owner)
         normal = tf.strings.unicode_encode(Rows(row, texts.count).ragged(codes), "UTF-8")
         return tf.strings.regex_replace(normal, _RUN, r"\0 ")
+
+
+@functools.cache
+def _pages() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The changed code points as pages of 256: page of c // 256, entries, pool of replacements.
+
+    An entry is the offset in the pool times 64 plus the length.
+    """
+    changed = {
+        point: text
+        for point in range(0x110000)
+        if (text := unicodedata.normalize("NFKC", chr(point))) != chr(point)
+    }
+    pool, spans = pooled(changed.values(), lambda text: [ord(character) for character in text])
+    entries = np.full(0x110000, _SAME, np.int32)
+    entries[list(changed)] = [spans[text] for text in changed.values()]
+    pages, page_of = equal_pages(entries)
+    return page_of, pages, np.array(pool, np.int32)
