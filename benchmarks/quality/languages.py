@@ -21,7 +21,7 @@ from tfsum.evaluation.rouge import METRICS
 from tfsum.tasks.bert_sum_ext.evaluate import ExtractiveReport, score_systems
 from tfsum.text.sentence_splitter import SentenceSplitter
 
-AT_ONCE = 16  # documents of a call
+NEWLINE = "sentence"  # what a new line means in the documents of every corpus here
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,13 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", default="lang", help="field by which documents are grouped")
     parser.add_argument("--sentences", type=int, default=3)
     parser.add_argument("--limit", type=int, help="documents of each group, evenly from all")
-    parser.add_argument("--newline", default="sentence", help="meaning of a new line")
-
-
-def summaries(model: tfsum.Summarizer, texts: Sequence[str], **options: object) -> list[list[str]]:
-    """The sentences that a model chooses of each text."""
-    parts = (texts[i : i + AT_ONCE] for i in range(0, len(texts), AT_ONCE))
-    return [answer.sentences for part in parts for answer in model(part, **options)]
 
 
 def within(sentences: Sequence[str], characters: int) -> list[str]:
@@ -55,26 +48,25 @@ def measure(
 ) -> ExtractiveReport:
     """Scores all systems on the documents of a group."""
     texts, references = [row["text"] for row in rows], [row["summary"] for row in rows]
-    split = SentenceSplitter(options.newline).split(texts)["sentences"].to_list()
+    split = SentenceSplitter(NEWLINE).split(texts)["sentences"].to_list()
     documents = [[sentence.decode() for sentence in sentences] for sentences in split]
     lengths = [len(" ".join(sentences[: options.sentences])) for sentences in documents]
 
     systems = {"=longest": list(map(within, documents, lengths))}
     for name, model in models.items():
-        asked = {"newline": options.newline, "sentences": options.sentences}
-        systems[name] = summaries(model, texts, **asked)
+        answers = model(texts, sentences=options.sentences, newline=NEWLINE)
+        systems[name] = [answer.sentences for answer in answers]
         systems["=" + name] = [
-            model(text, characters=size, fill=True, newline=options.newline).sentences
+            model(text, characters=size, fill=True, newline=NEWLINE).sentences
             for text, size in zip(texts, lengths, strict=True)
         ]
     return score_systems(systems, references, documents, sentences=options.sentences, english=False)
 
 
-def cell(system: dict[str, float], share: float | None) -> str:
-    """A difference with its interval and, of a model, its share of the way to the best."""
+def cell(system: dict[str, float]) -> str:
+    """A difference with its interval."""
     low, high = system["difference_low"], system["difference_high"]
-    text = f"{system['difference']:+.1f} ({low:+.1f} {high:+.1f})"
-    return text if share is None else f"{text} {100 * share:.0f} %"
+    return f"{system['difference']:+.1f} ({low:+.1f} {high:+.1f})"
 
 
 def run(options: argparse.Namespace) -> None:
@@ -98,14 +90,14 @@ def run(options: argparse.Namespace) -> None:
             system = {name: values[metric] for name, values in report.systems.items()}
             way = system["oracle"]["difference"]
             cells = {"first": f"{system['lead']['f']:.1f}", "best": f"{way:+.1f}"}
-            cells["longest"] = cell(system["longest"], None)
-            cells["=longest"] = cell(system["=longest"], None)
+            cells["longest"] = cell(system["longest"])
+            cells["=longest"] = cell(system["=longest"])
             for name in models:
                 share = system[name]["difference"] / max(way, 1e-9)
                 shares[name].append(share)
                 cells |= {
-                    name: cell(system[name], share),
-                    "=" + name: cell(system["=" + name], None),
+                    name: f"{cell(system[name])} {100 * share:.0f} %",
+                    "=" + name: cell(system["=" + name]),
                 }
             lines[f"{group} ({report.documents})"] = cells
         means = (f"{name} {100 * np.mean(each):.1f} %" for name, each in shares.items())

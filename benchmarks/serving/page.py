@@ -13,6 +13,7 @@ import argparse
 import shutil
 import statistics
 import time
+from typing import Any
 
 from benchmarks import corpora, results
 from benchmarks.serving.server import Serving
@@ -45,63 +46,45 @@ byId("send").click();
 requestAnimationFrame(look);"""
 
 
-class Person:
-    """A person with a browser.
+def browser(port: int) -> Any:
+    """A browser with the page of a server, once its models are in the menu."""
+    from selenium import webdriver  # which no other benchmark needs
 
-    Args:
-        port: Port of the server.
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for option in QUIET:
+        options.add_argument(option)
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.get(f"http://127.0.0.1:{port}/")
+    while not driver.execute_script("return models.length"):
+        time.sleep(0.1)
+    return driver
+
+
+def seen(driver: Any) -> dict[str, float]:
+    """Seconds from the click to the stages that were seen.
+
+    Raises:
+        SystemExit: The page told of an error.
     """
-
-    def __init__(self, port: int) -> None:
-        from selenium import webdriver  # which no other benchmark needs
-
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium") or ""
-        for option in QUIET:
-            options.add_argument(option)
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
-        self._driver = webdriver.Chrome(options=options, service=service)
-        self._driver.get(f"http://127.0.0.1:{port}/")
-        while not self._driver.execute_script("return models.length"):
-            time.sleep(0.1)
-
-    def ask(self, text: str) -> None:
-        """Sends a text."""
-        self._driver.execute_script(ASK, text)
-
-    def seen(self) -> dict[str, float]:
-        """Seconds from the click to the stages that were seen.
-
-        Raises:
-            SystemExit: The page told of an error.
-        """
-        stages = self._driver.execute_script("return window.seen")
-        if problem := stages.pop("problem", ""):
-            raise SystemExit(problem)
-        return stages
-
-    def leave(self) -> None:
-        """Closes the browser."""
-        self._driver.quit()
+    stages = driver.execute_script("return window.seen")
+    if problem := stages.pop("problem", ""):
+        raise SystemExit(problem)
+    return stages
 
 
 def measure(port: int, kilobytes: int) -> results.Row:
     """The cells of one long text."""
-    first, second, article = Person(port), Person(port), corpora.article(3)
     answers: list[float] = []
-    try:
-        first.ask(corpora.article(kilobytes))
-        while "keywords" not in first.seen():
-            second.ask(article)
-            while "keywords" not in (seen := second.seen()) and "keywords" not in first.seen():
+    with browser(port) as first, browser(port) as second:
+        first.execute_script(ASK, corpora.article(kilobytes))
+        while "keywords" not in (long := seen(first)):
+            second.execute_script(ASK, corpora.article(3))
+            while "keywords" not in (short := seen(second)) and "keywords" not in seen(first):
                 time.sleep(0.05)
-            if "keywords" in seen:
-                answers.append(seen["keywords"])
+            answers += filter(None, [short.get("keywords")])
             time.sleep(PAUSE)
-        long = first.seen()
-    finally:
-        for person in (first, second):
-            person.leave()
 
     return {
         **{stage: f"{long[stage]:.2f}" if stage in long else "-" for stage in STAGES},
