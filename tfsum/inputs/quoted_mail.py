@@ -44,7 +44,7 @@ _ANSWERS = re.compile(rf"\s*(?:{_any('answers')})\s*(?:\[\d+\])?[:：]", re.I)
 
 
 def without_quotes(text: str, subject: str = "") -> tuple[str, str]:
-    """Parts what the writer of a mail wrote from what the mail quotes.
+    r"""Parts what the writer of a mail wrote from what the mail quotes.
 
     A signature ends with its paragraph. A quoted mail without `>` goes on to the end; one that is
     forwarded, as the subject, a line or a few words above it say, is kept without its header.
