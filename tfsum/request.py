@@ -204,6 +204,7 @@ class SummaryAnswer:
         warnings: Warnings for the reader of the answer; see `sentence_of`.
         newline: Meaning given to new lines: "sentence", its end; "paragraph", part of one
             (hard-wrapped text); or "space".
+        model: Name of the model that chose the sentences.
         documents: Number of each sentence's document, from 0, in a summary of several; its offsets
             are in that one. None for a summary of one.
         keywords: Words and phrases that say most, the best first; None where none were asked for.
@@ -220,6 +221,7 @@ class SummaryAnswer:
     coverage: float
     warnings: list[AnswerWarning]
     newline: str = "sentence"
+    model: str = ""
     documents: list[int] | None = None
     keywords: list[Keyword] | None = None
 
@@ -245,6 +247,7 @@ class SummaryAnswer:
             coverage=self.coverage,
             warnings=self.warnings,
             newline=self.newline,
+            model=self.model,
             keywords=self.keywords and [Place(**vars(word)) for word in self.keywords],
         )
         return record.model_dump(exclude_none=True)
@@ -273,6 +276,7 @@ class AnswerRecord(BaseModel):
     coverage: float = Field(description="Share of the text that the model read.")
     warnings: list[AnswerWarning] = Field(description="What a reader should know, by code.")
     newline: str = Field(description="What a new line was taken for.")
+    model: str = Field(description="The name of the model that chose the sentences.")
     keywords: list[Place] | None = Field(None, description="The keywords, the best first.")
 
 

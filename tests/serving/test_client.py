@@ -253,7 +253,7 @@ def test_a_busy_server_is_left_alone_as_long_as_it_says(unsteady):
 
 
 def test_a_server_cannot_make_a_client_wait_for_ever(unsteady, monkeypatch):
-    monkeypatch.setattr("tfsum.serving.client.LONGEST_ASKED", 0.1)
+    monkeypatch.setattr("tfsum.serving.served_models.LONGEST_ASKED", 0.1)
     handler, url = unsteady(statuses=[429], retry_after="99999")
     with Client(url, "m") as client:
         client.predict({"text": ["a"]})

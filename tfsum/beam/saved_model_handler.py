@@ -16,6 +16,7 @@ from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 import tfsum
 from tfsum.beam.rows import Row, characters_of, failed, refusal, row_of, size_of, split
 from tfsum.errors import Error, ExportError
+from tfsum.inference.saved_model import shipped_models
 from tfsum.loading import load_tensorflow
 
 NAMESPACE = "tfsum"  # namespace of the metrics
@@ -66,6 +67,9 @@ class SharedModel:
             )
 
         self._name = "/".join(model.path.parts[-2:])
+        # the names of those that are chosen by the text
+        shipped = shipped_models().items() if path is None else ()
+        self._names = {name: f"{name}/{folder.name}" for name, folder in shipped}
         self._model, self._options = model, options
         for text in WARM_UP:  # one window, and several
             self._call([[text]] if options.get("together") else [text])
@@ -86,7 +90,10 @@ class SharedModel:
             A row for each text, or its error as a str.
         """
         try:
-            return [row_of(result, self._name) for result in self._call(texts)]
+            return [
+                row_of(result, self._names.get(getattr(result, "model", ""), self._name))
+                for result in self._call(texts)
+            ]
         except Exception as error:
             if len(texts) == 1:
                 # the reason is in the last line of TensorFlow's message that is not indented

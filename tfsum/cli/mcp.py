@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 import tfsum
-from tfsum.cli.options import COMPUTE, Arguments, Options
+from tfsum.cli.options import COMPUTE, LICENCE, Arguments, Options
 from tfsum.errors import Error, needs_extra
 from tfsum.inputs.apart import text_apart
 from tfsum.request import MOST_KEYWORDS, Count, SummaryRequest
@@ -41,8 +41,9 @@ OPTIONS: Options = {
         },
         "--model": {
             "metavar": "FOLDER",
-            "help": "an extractive SavedModel that tfsum exported (default: the shipped)",
+            "help": "an extractive SavedModel that tfsum exported (default: auto)",
         },
+        "--model-licence": LICENCE,
         "--compute": COMPUTE,
     }
 }
@@ -131,7 +132,7 @@ def run(arguments: Arguments) -> int:
         from mcp.server.stdio import stdio_server
 
     def load() -> tfsum.Summarizer:
-        model = tfsum.load(arguments.model, compute=arguments.compute)
+        model = tfsum.load(arguments.model, arguments.model_licence, compute=arguments.compute)
         if not isinstance(model, tfsum.Summarizer):
             raise Error(
                 f"{arguments.model}: is not extractive; the tools need a model that selects"

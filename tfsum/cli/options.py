@@ -31,6 +31,11 @@ COMPUTE = {
     "default": "float32",
     "help": "type that the model computes in (default: float32)",
 }
+LICENCE = {
+    "choices": ("any", "production"),
+    "default": "any",
+    "help": "production: no model whose training data allow research alone (default: any)",
+}
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 METAVARS = {"integer": "N", "number": "X", "string": "TEXT"}

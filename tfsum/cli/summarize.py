@@ -16,6 +16,7 @@ import tfsum
 from tfsum.cli.answer_files import AnswerFiles
 from tfsum.cli.options import (
     COMPUTE,
+    LICENCE,
     Arguments,
     Options,
     flag_of,
@@ -24,7 +25,7 @@ from tfsum.cli.options import (
 from tfsum.cli.row_file import FORMATS, RowFile
 from tfsum.cli.summaries import Summarize, answer_sources
 from tfsum.errors import DataError, Error
-from tfsum.inference.saved_model import DEFAULT_MODEL
+from tfsum.inference.model_choice import named_model
 from tfsum.inputs.sources import Source, find_sources
 from tfsum.request import READING, Keyword, SummaryAnswer, SummaryRequest
 
@@ -92,8 +93,9 @@ OPTIONS: Options = {
     "Model": {
         "--model": {
             "metavar": "FOLDER",
-            "help": "a folder of a model, or a name with --server (default: the shipped)",
+            "help": "a name, or a folder of a model (default: auto, a shipped one by the text)",
         },
+        "--model-licence": LICENCE,
         "--compute": COMPUTE,
         "--server": {
             "metavar": "URL",
@@ -182,9 +184,9 @@ def _places(
     if request.together:
         reject("--together: is one answer; give --output another file")
 
-    names = ("field", "id", "encoding", "model", "compute", "server", "format", "highlight")
-    options = {name: getattr(arguments, name) for name in names}
-    given = {name: value for name, value in options.items() if value not in (None, False)}
+    names = ("field", "id", "encoding", "model", "model_licence", "compute", "server", "format")
+    options = {name: getattr(arguments, name) for name in (*names, "highlight")}
+    given = {name: value for name, value in options.items() if value not in (None, False, "any")}
     options = request.model_dump(exclude_defaults=True) | given
     if arguments.field and output.endswith(FORMATS):
         files = [pathlib.Path(source.name) for source in sources]
@@ -208,7 +210,8 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
         Error: The model writes no summary.
 
     Example:
-        >>> arguments = Arguments(model=None, compute="float32", format="text")
+        >>> words = {"model": None, "model_licence": "any"}
+        >>> arguments = Arguments(**words, compute="float32", format="text")
         >>> with load(arguments, SummaryRequest(keywords=1)) as answer:
         ...     print(answer(["Rain."])[0][0])
         Rain
@@ -225,7 +228,8 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
         if own:
             model = stack.enter_context(open_model(arguments.model))
         else:
-            model = tfsum.load(arguments.model, compute=arguments.compute)
+            licence = arguments.model_licence
+            model = tfsum.load(arguments.model, licence, compute=arguments.compute)
 
         verb = task_of(model.path, model.description).verb
         if verb != "summarize":
@@ -262,7 +266,7 @@ def connect(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize
     from tfsum.cli.serve import read_token
     from tfsum.serving import Client
 
-    name = arguments.model or DEFAULT_MODEL
+    name = named_model(arguments.model, arguments.model_licence)
     token = read_token(arguments.token_file)
     with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS) as client:
         signatures = client.signatures()
@@ -296,6 +300,6 @@ def refuse_request(request: SummaryRequest, arguments: Arguments) -> None:
     if given:
         options = ", ".join(f"{flag_of(name)} {value}" for name, value in given.items())
         arguments.parser.error(
-            f"{options}: {arguments.model or DEFAULT_MODEL} is not extractive: it generates its"
+            f"{options}: {arguments.model or 'the model'} is not extractive: it generates its"
             " answer; leave it out"
         )

@@ -88,7 +88,8 @@ def newest(path: str | pathlib.Path) -> pathlib.Path:
     """The folder `.../NAME/VERSION` of an exported model.
 
     Args:
-        path: Folder of a version, or `.../NAME` for its newest version.
+        path: Folder of a version, `.../NAME` for its newest version, or the name of a shipped
+            model.
 
     Raises:
         ExportError: There is no version in it.
@@ -99,7 +100,7 @@ def newest(path: str | pathlib.Path) -> pathlib.Path:
     """
     path = pathlib.Path(path)
     if (path / "saved_model.pb").is_file() or not path.is_dir():
-        return path
+        return shipped_models().get(str(path), path)
     if folders := versions(path):
         return folders[-1]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from tfsum.errors import Error
-from tfsum.inference.saved_model import DEFAULT_MODEL
+from tfsum.inference.model_choice import AUTO
 from tfsum.serving.client import AsyncClient
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         The bridge was closed.
     """
 
-    def __init__(self, url: str, model: str = DEFAULT_MODEL, **options: Any) -> None:
+    def __init__(self, url: str, model: str = AUTO, **options: Any) -> None:
         self._loop = asyncio.new_event_loop()
         self._client = AsyncClient(url, model, **options)
         self._thread = threading.Thread(

@@ -2,34 +2,22 @@
 
 import asyncio
 import contextlib
-import random
-import urllib.parse
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
-from tfsum.errors import Error, install_extra
+from tfsum.errors import Error
 from tfsum.generation.generator import Generated, generated_of
-from tfsum.inference.saved_model import DEFAULT_MODEL
+from tfsum.inference.model_choice import AUTO
 from tfsum.inference.texts import check_texts, filled
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
-from tfsum.serving.request_error import RequestError
 from tfsum.serving.row_costs import divide_rows, row_sizes
 from tfsum.serving.servable import Arrays, as_array, join_rows
+from tfsum.serving.served_models import ServedModels, Signatures
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
 from tfsum.tasks.bert_sum_ext.answering import Question, keywords_of
 
 if TYPE_CHECKING:  # each needs a package that a client of the other does not
-    from tfsum.serving.grpc_transport import GrpcTransport
-    from tfsum.serving.http_transport import HttpTransport
-
-# The server had no room (429), was not there (503), or ended meanwhile. A prediction changes
-# nothing on it: to ask twice does no harm.
-RETRIED = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}
-FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a repetition
-LONGEST_ASKED = 60.0  # seconds that a server may ask to wait in addition
-
-T = TypeVar("T")
-P = ParamSpec("P")
+    pass
 
 
 class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
@@ -39,7 +27,8 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
 
     Args:
         url: "http://HOST:PORT", "https://HOST:PORT" or "grpc://HOST:PORT".
-        model: Name of the model on the server.
+        model: Name of the model on the server; "auto" for one of the shipped summarizers, which is
+            chosen by the text.
         version: Version of the model; the newest where None.
         token: Token that the server needs, or None.
         timeout: Seconds for each request.
@@ -63,7 +52,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
     def __init__(
         self,
         url: str,
-        model: str = DEFAULT_MODEL,
+        model: str = AUTO,
         *,
         version: int | None = None,
         token: str | None = None,
@@ -73,11 +62,8 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         batch_documents: int = 32,
         at_once: int = 4,
     ) -> None:
-        self._transport = _connect(url, model, version, token, timeout)
-        self._retries = retries
+        self._models = ServedModels(url, model, version, token, timeout, retries, at_once)
         self._batch_characters, self._batch_documents = batch_characters, batch_documents
-        self._room = asyncio.Semaphore(at_once)
-        self._signatures: dict[str, tuple[list[str], list[str]]] | None = None  # once known
 
     async def __aexit__(self, *exception: object) -> None:
         """Closes the connections."""
@@ -85,9 +71,9 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
 
     async def close(self) -> None:
         """Closes the connections."""
-        await self._transport.close()
+        await self._models.close()
 
-    async def signatures(self) -> dict[str, tuple[list[str], list[str]]]:
+    async def signatures(self) -> Signatures:
         """The signatures of the model.
 
         Returns:
@@ -96,7 +82,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         Raises:
             RequestError: There is no such model, or the server was not reached.
         """
-        return await self._send(self._transport.signatures)
+        return next(iter((await self._models.signatures()).values()))
 
     async def predict(
         self, inputs: Mapping[str, Any], signature: str = "serving_default"
@@ -113,6 +99,9 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         Raises:
             RequestError: The server refused a request, or was not reached.
         """
+        return await self._predict(await self._models.default(), signature, inputs)
+
+    async def _predict(self, model: str, signature: str, inputs: Mapping[str, Any]) -> Arrays:
         arrays = {name: as_array(name, values) for name, values in inputs.items()}
         counts = {array.shape[:1] for array in arrays.values()}
         if len(counts) != 1 or () in counts:
@@ -122,10 +111,8 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             )
 
         requests = [
-            self._send(
-                self._transport.predict,
-                signature,
-                {name: array[part] for name, array in arrays.items()},
+            self._models.predict(
+                model, signature, {name: array[part] for name, array in arrays.items()}
             )
             for part in divide_rows(
                 row_sizes(arrays), self._batch_characters, self._batch_documents
@@ -196,16 +183,18 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             Error: The model cannot do what is asked.
             RequestError: The server refused a request, or was not reached.
         """
-        if self._signatures is None:
-            self._signatures = await self.signatures()
-        inputs, _ = self._signatures.get("extract", (None, None))
-        question = Question(texts, request, self._transport.defaults, inputs)
-        return question.answers(
-            {
-                signature: await self._rows(signature, question.encoded, **inputs)
+
+        async def answer(model: str, texts: Sequence[str]) -> list[SummaryAnswer]:
+            signatures = await self._models.signatures()
+            inputs, _ = signatures[model].get("extract", (None, None))
+            question = Question(texts, request, self._models.defaults(model), inputs)
+            outputs = {
+                signature: await self._rows(model, signature, question.encoded, **inputs)
                 for signature, inputs in question.calls.items()
             }
-        )
+            return question.answers(outputs, model)
+
+        return await self._models.divided(texts, answer, request.together)
 
     async def together(
         self,
@@ -261,7 +250,12 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         """
         texts = check_texts(texts)
         SummaryRequest(keywords=number)
-        return [*map(keywords_of, texts, await self._rows("keywords", texts, max_keywords=number))]
+
+        async def answer(model: str, texts: Sequence[str]) -> list[list[Keyword]]:
+            rows = await self._rows(model, "keywords", texts, max_keywords=number)
+            return [*map(keywords_of, texts, rows)]
+
+        return await self._models.divided(texts, answer)
 
     @overload
     async def generate(self, texts: str) -> Generated: ...  # type: ignore[overload-overlap]
@@ -286,7 +280,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             return (await self.generate([texts]))[0]
 
         texts = check_texts(texts)
-        rows = await self._rows("serving_default", texts)
+        rows = await self._rows(await self._models.default(), "serving_default", texts)
         _check_kind("generate", rows, ("summary", "log_probability", "ended"))
         return [*map(generated_of, texts, rows)]
 
@@ -330,13 +324,13 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
                     " each"
                 )
 
-        rows = await self._rows("serving_default", texts, **options)
+        rows = await self._rows(await self._models.default(), "serving_default", texts, **options)
         _check_kind("classify", rows, ("label", "labels", "probability"))
         not_blank = (any(map(str.strip, row)) for row in zip(texts, pairs or texts))
         return [*map(classified_of, rows, not_blank)]
 
     async def _rows(
-        self, signature: str, texts: Sequence[str | bytes], **options: Any
+        self, model: str, signature: str, texts: Sequence[str | bytes], **options: Any
     ) -> list[dict[str, Any]]:
         """The outputs of each text; an option is a value for all texts, or a list of values."""
         if not texts:
@@ -346,43 +340,8 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             name: value if isinstance(value, list) else filled(len(texts), value)
             for name, value in options.items()
         }
-        outputs = await self.predict({"text": texts, **inputs}, signature)
+        outputs = await self._predict(model, signature, {"text": texts, **inputs})
         return [{name: array[row] for name, array in outputs.items()} for row in range(len(texts))]
-
-    async def _send(self, send: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Sends one request in its turn, and again where the server gave no answer."""
-        async with self._room:
-            for attempt in range(self._retries):
-                try:
-                    return await send(*args, **kwargs)
-                except RequestError as error:
-                    if error.code not in RETRIED:
-                        raise
-                    wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt) * random.uniform(0.5, 1.0)
-                    await asyncio.sleep(min(LONGEST_ASKED, error.retry_after or 0.0) + wait)
-            return await send(*args, **kwargs)
-
-
-def _connect(
-    url: str, model: str, version: int | None, token: str | None, timeout: float
-) -> "HttpTransport | GrpcTransport":
-    """The transport for an address, HTTP or gRPC by its scheme."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https", "grpc") or not parts.hostname:
-        raise Error(f"{url!r}: expected http://HOST:PORT, https://HOST:PORT or grpc://HOST:PORT")
-
-    try:
-        if parts.scheme == "grpc":
-            from tfsum.serving.grpc_transport import GrpcTransport
-
-            return GrpcTransport(url, model, version, token, timeout)
-        from tfsum.serving.http_transport import HttpTransport
-    except ModuleNotFoundError as error:
-        raise Error(
-            f"a client of {parts.scheme}:// needs the package {error.name};"
-            f" {install_extra('client')}"
-        ) from None
-    return HttpTransport(url, model, version, token, timeout)
 
 
 def _check_kind(method: str, rows: list[dict[str, Any]], expected: tuple[str, ...]) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from tfsum.inference.model_choice import RESEARCH
 from tfsum.inference.saved_model import numbered
 from tfsum.serving.batching import lower_priority
 from tfsum.serving.request_error import require
@@ -68,8 +69,8 @@ class ModelVersions:
 
     Args:
         folder: Directory with folders NAME/VERSION, or one NAME.
-        settings: `version_policy`, `labels`, `load_retries`, `keep_last_version` and
-            `poll_seconds`.
+        settings: `model_licence`, `version_policy`, `labels`, `load_retries`, `keep_last_version`
+            and `poll_seconds`.
         load: Function of (name, version, folder) that returns the loaded model.
 
     Attributes:
@@ -123,6 +124,8 @@ class ModelVersions:
         """Looks at the folder once, and loads and unloads what is due; blocks while it loads."""
         try:
             folders = find_models(self._folder) if self._folder.is_dir() else {}
+            if self._settings.model_licence == "production":
+                folders = {name: path for name, path in folders.items() if name not in RESEARCH}
             complete = [
                 self._scan_model(name, numbered(folders.get(name, self._folder / name)))
                 for name in sorted({*folders, *self.models})

@@ -126,6 +126,9 @@ class ServerSettings(Checked):
         BeforeValidator(labels_of),
         Option("--label", metavar="NAME/LABEL=VERSION", group=VERSIONS.group),
     ] = Field({}, description="A label of a version; can be repeated.")
+    model_licence: Annotated[Literal["any", "production"], VERSIONS] = Field(
+        "any", description="production: no model whose training data allow research alone."
+    )
     version_policy: Annotated[Policy, Option(metavar="POLICY", group=VERSIONS.group)] = Field(
         "latest:1", description="Versions to serve: latest:N, all, or specific:N,M."
     )

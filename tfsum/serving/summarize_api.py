@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from tfsum.errors import Error
 from tfsum.generation.generator import generated_of
-from tfsum.inference.saved_model import DEFAULT_MODEL
+from tfsum.inference.model_choice import AUTO, choose_model
 from tfsum.inference.texts import as_bytes, filled
 from tfsum.request import SummaryRequest, Value
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
@@ -34,7 +34,7 @@ class SummarizeBody(SummaryRequest):
     """The body of `POST /summarize`: a request, its text, and the model that it is for."""
 
     text: str | list[str] = Field(description="The text; a list of texts to summarize together.")
-    model: str = Field(DEFAULT_MODEL, description="The name of the model.")
+    model: str = Field(AUTO, description="The name of the model; auto: by the text.")
 
     @model_validator(mode="after")
     def _has_its_texts(self) -> "SummarizeBody":
@@ -148,7 +148,10 @@ class SummarizeApi:
         Raises:
             RequestError: There is no such model, or it takes no texts.
         """
-        name = str(fields.get("model", DEFAULT_MODEL))
+        name, text = str(fields.get("model", AUTO)), fields.get("text")
+        if name == AUTO:
+            models = self._predictor.versions.available()
+            name = choose_model(text if isinstance(text, list) else [text], models)
         request.path_params["name"] = name
         with self._predictor.versions.use(name) as servable:
             require(
@@ -186,7 +189,8 @@ def _extracted(servable: Servable, body: SummarizeBody) -> ModelCalls:
     question = Question(texts, body, defaults, servable.signatures["extract"].inputs)
 
     def answer(outputs: Mapping[str, Arrays]) -> Mapping[str, object]:
-        (found,) = question.answers({name: _rows(arrays) for name, arrays in outputs.items()})
+        rows = {name: _rows(arrays) for name, arrays in outputs.items()}
+        (found,) = question.answers(rows, servable.name)
         return found.record()
 
     for name in question.calls:

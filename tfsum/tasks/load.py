@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from tfsum.errors import ExportError
 from tfsum.formats.config_json import read_json
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.saved_model import newest, read_description, shipped_model
+from tfsum.inference.model_choice import AUTO, NEWS, SUMMARIZERS, Licence, named_model
+from tfsum.inference.saved_model import newest, read_description, shipped_models
 from tfsum.tasks import Task, task_of_config, task_of_export, tasks
+from tfsum.tasks.bert_sum_ext.auto_summarizer import AutoSummarizer
 
 if TYPE_CHECKING:
     from tfsum.data.readers import Corpus
@@ -74,11 +76,15 @@ def export_model(
     return task.call(task.need(task.export, "export"), folder, destination, options=options)
 
 
-def load(path: str | pathlib.Path | None = None, **options: Any) -> Any:
+def load(
+    path: str | pathlib.Path | None = None, model_licence: Licence = "any", **options: Any
+) -> Any:
     """Loads an exported model.
 
     Args:
-        path: Folder `.../NAME/VERSION` or `.../NAME`; the shipped extractive model by default.
+        path: Folder `.../NAME/VERSION` or `.../NAME`, or the name of a shipped model; by default
+            one of the shipped summarizers, which is chosen by the text.
+        model_licence: "production" for models alone whose training data allow production.
         **options: Options of `ExportedModel`: `compute`, such as "auto".
 
     Returns:
@@ -94,7 +100,15 @@ def load(path: str | pathlib.Path | None = None, **options: Any) -> Any:
         >>> print(summarize("The bridge was closed on Monday. It rained.", sentences=1))
         The bridge was closed on Monday.
     """
-    folder = newest(path or shipped_model())
+    name = named_model(path, model_licence)
+    if name == AUTO:
+        summarizers = {
+            name: folder for name, folder in shipped_models().items() if name in SUMMARIZERS
+        }
+        if len(summarizers) > 1:
+            return AutoSummarizer(summarizers, **options)
+        name = next(iter(summarizers), NEWS)
+    folder = newest(name)
     task = task_of(folder, read_description(folder))
     return task.need(task.exported_model, "exported_model")(folder, **options)
 

@@ -2,15 +2,10 @@
 
 import tensorflow as tf
 
+from tfsum.text.english_words import COMMON, LEAST
 from tfsum.text.rows import Rows
 
-# "a" is as common in Hungarian and Portuguese.
-WORDS = (
-    "the of and to in that is was for it on with he said are as his be by have from at an this they"
-    " not but were has had she her will who"
-)
-LEAST = 0.15  # of the words of a text
-_COMMON = rf"(?i)[^\p{{L}}]*(?:{WORDS.replace(' ', '|')})[^\p{{L}}]*"
+_COMMON = rf"(?i)[^\p{{L}}]*(?:{'|'.join(sorted(COMMON))})[^\p{{L}}]*"
 
 
 def is_english(texts: tf.RaggedTensor) -> tf.Tensor:

@@ -21,7 +21,7 @@ const WORDS = {
     address: "This is an address, and this server fetches no pages: it could be led into its own network. Save the page and open the file, or run: tfsum summarize {0}",
     cancel: "Cancel", cancelled: "Cancelled.", progress: "How much is read", passed: "{0} so far", left: "{0} %, about {1} left",
     waiting: "Texts of others come first: {0}. {1}", minutes: "{0} min {1} s", seconds: "{0} s", more_keywords: "The keywords come later…",
-    news: "News", multilingual: "Multilingual",
+    auto: "By the text", news: "News", multilingual: "Multilingual",
     probability: "Log-probability of the answer: {0}", attention: "What each word of the answer looked at",
     alternatives: "What else the model considered at each position", written: "Answer", considered: "Most probable",
     row: "answer", label: "Label", share: "Probability", unreached: "The server cannot be reached.",
@@ -46,7 +46,7 @@ const WORDS = {
     address: "주소만 입력하셨습니다. 이 서버는 내부 네트워크로 유도될 수 있어 페이지를 가져오지 않습니다. 페이지를 저장해 파일로 열거나 다음 명령을 실행하세요. tfsum summarize {0}",
     cancel: "취소", cancelled: "취소했습니다.", progress: "읽은 비율", passed: "{0} 지남", left: "{0}%, 약 {1} 남음",
     waiting: "먼저 온 본문 {0}개를 기다리고 있습니다. {1} 지남", minutes: "{0}분 {1}초", seconds: "{0}초", more_keywords: "키워드를 찾고 있습니다…",
-    news: "뉴스", multilingual: "다국어",
+    auto: "본문에 맞게 선택", news: "뉴스", multilingual: "다국어",
     probability: "결과의 로그 확률: {0}", attention: "결과의 각 단어가 주목한 곳",
     alternatives: "각 위치에서 모델이 고려한 다른 단어", written: "결과", considered: "확률이 높은 단어",
     row: "결과", label: "레이블", share: "확률", unreached: "서버에 연결할 수 없습니다.",
@@ -75,6 +75,7 @@ const LONGEST_COMMAND = 100000; // characters, which a command may have; the tex
 const KEPT = { texts: 20, characters: 200000 }; // of the history
 const HISTORY = "tfsum.history", LANGUAGE = "tfsum.language", DRAFT = "tfsum.draft"; // names in the browser's storage
 const ARCHITECTURE = ["bert", "sum", "ext", "abs", "transformer"]; // parts of a model's name that no reader needs
+const AUTO = "auto", MULTILINGUAL = "bert_sum_ext_multilingual"; // the server chooses between this one and the news model
 const ADDRESS = /^https?:\/\/\S+$/i;
 const PAUSE = 300; // ms, after which the slider rests
 
@@ -232,6 +233,7 @@ async function summarize(body, signal, told) {
 
 // The name of a model for people: what it is about, and its languages.
 function titleOf({ name }) {
+  if (name === AUTO) return say("auto");
   const names = new Intl.DisplayNames([language], { type: "language" }), languages = [], words = [];
   for (const part of name.split("_")) {
     const tongue = /^[a-z]{2}$/.test(part) && names.of(part);
@@ -259,6 +261,8 @@ async function loadModels() {
   const others = Object.entries(schema.properties).filter(([name]) => !FILLED.includes(name) && !ofSeveral(name));
   if (fields().length !== others.length) byId("fields").replaceChildren(...others.map(control));
   models = summarizers.length ? summarizers : found;
+  const general = models.find((one) => one.name === MULTILINGUAL);
+  if (general && models.length > 1) models = [{ ...general, name: AUTO }, ...models];
   const chosen = byId("model").value || draft?.model;
   byId("model").replaceChildren(...models.map((one) => element("option", one.name, { value: one.name })));
   if (models.some((one) => one.name === chosen)) byId("model").value = chosen;

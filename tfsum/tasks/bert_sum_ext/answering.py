@@ -134,14 +134,15 @@ class Question:
         if request.keywords is not None:
             self.calls["keywords"] = {"max_keywords": request.keywords}
 
-    def answers(self, outputs: Mapping[str, Sequence[Row]]) -> list[SummaryAnswer]:
+    def answers(self, outputs: Mapping[str, Sequence[Row]], model: str) -> list[SummaryAnswer]:
         """The answers to the texts; one answer to texts together.
 
         Args:
             outputs: Signature of `calls` -> the outputs of each text.
+            model: Name of the model.
         """
         (signature, *_) = self.calls
-        answers = [self._answer(i, row) for i, row in enumerate(outputs[signature])]
+        answers = [self._answer(i, row, model) for i, row in enumerate(outputs[signature])]
         if "keywords" in outputs:
             answers = [
                 dataclasses.replace(answer, keywords=keywords_of(text, row))
@@ -181,7 +182,7 @@ class Question:
             inputs[entry.name] = min(value, LARGEST) if type(value) is int else value
         return inputs
 
-    def _answer(self, number: int, row: Row) -> SummaryAnswer:
+    def _answer(self, number: int, row: Row, model: str) -> SummaryAnswer:
         """The answer to a text from the outputs of its row."""
         newline = self._defaults.newline
         if self._newlines is not None:
@@ -202,6 +203,7 @@ class Question:
             _warnings(text, row, self._defaults.frequent)
             + request_warnings(self._request, text, summary),
             newline,
+            model,
         )
 
 

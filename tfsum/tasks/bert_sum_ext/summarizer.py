@@ -88,7 +88,8 @@ class Summarizer(ExportedModel):
             {
                 name: self._ask(name, {"text": question.encoded}, **inputs)
                 for name, inputs in question.calls.items()
-            }
+            },
+            self.path.parent.name,
         )
 
     def together(
