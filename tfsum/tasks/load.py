@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from tfsum.errors import ExportError
 from tfsum.formats.config_json import read_json
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.model_choice import AUTO, NEWS, SUMMARIZERS, Licence, named_model
-from tfsum.inference.saved_model import newest, read_description, shipped_models
+from tfsum.inference.model_choice import AUTO, SUMMARIZERS, Licence, named_model
+from tfsum.inference.saved_model import newest, read_description, shipped_model, shipped_models
 from tfsum.tasks import Task, task_of_config, task_of_export, tasks
-from tfsum.tasks.bert_sum_ext.auto_summarizer import AutoSummarizer
 
 if TYPE_CHECKING:
     from tfsum.data.readers import Corpus
@@ -102,14 +101,14 @@ def load(
     """
     name = named_model(path, model_licence)
     if name == AUTO:
-        summarizers = {
-            name: folder for name, folder in shipped_models().items() if name in SUMMARIZERS
-        }
-        if len(summarizers) > 1:
-            return AutoSummarizer(summarizers, **options)
-        name = next(iter(summarizers), NEWS)
-    folder = newest(name)
+        shipped = shipped_models()
+        folders = {name: shipped[name] for name in SUMMARIZERS if name in shipped}
+    else:
+        folders = {name: newest(name)}
+    folder, *others = folders.values() or [shipped_model()]
     task = task_of(folder, read_description(folder))
+    if others:
+        return task.need(task.by_text, "by_text")(folders, **options)
     return task.need(task.exported_model, "exported_model")(folder, **options)
 
 

@@ -47,6 +47,7 @@ class Task:
         evaluate: Function that measures a loaded model on a corpus.
         explain: Function that makes the page about one answer.
         exported_model: Class of the Python callable of an export.
+        by_text: Class of the callable of several exports, of which a text chooses one.
 
     Example:
         >>> Task(name="made", owns=lambda config: False).export_kind is None
@@ -65,6 +66,7 @@ class Task:
     evaluate: Callable[[], Evaluate] | None = None
     explain: Callable[[], Explain] | None = None
     exported_model: "Callable[[], type[ExportedModel]] | None" = None
+    by_text: "Callable[[], Callable[..., ExportedModel]] | None" = None
 
     def need(self, part: Callable[[], Result] | None, name: str) -> Result:
         """Loads a part.

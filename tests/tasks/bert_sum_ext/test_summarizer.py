@@ -6,6 +6,7 @@ tf = pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.errors import Error, ExportError
+from tfsum.inference.model_choice import NEWS
 from tfsum.inference.texts import batches
 from tfsum.request import sentence_of
 from tfsum.tasks import load as loading
@@ -145,7 +146,7 @@ def test_no_model(tmp_path, monkeypatch):
 
 
 def test_without_a_path_the_shipped_model(transformer, monkeypatch, article):
-    monkeypatch.setattr(loading, "shipped_model", lambda: transformer.folder)
+    monkeypatch.setattr(loading, "shipped_models", lambda: {NEWS: transformer.folder})
     assert tfsum.load()(article).sentences
 
 

@@ -1,5 +1,7 @@
 """Extractive summarization by BertSumExt (Liu 2019; Liu and Lapata 2019)."""
 
+from collections.abc import Callable
+
 from tfsum.tasks import task as parts
 
 
@@ -51,6 +53,12 @@ def _exported_model() -> "type[parts.ExportedModel]":
     return Summarizer
 
 
+def _by_text() -> Callable[..., "parts.ExportedModel"]:
+    from tfsum.tasks.bert_sum_ext.auto_summarizer import AutoSummarizer
+
+    return AutoSummarizer
+
+
 TASK = parts.Task(
     name="bert_sum_ext",
     owns=lambda config: config.get("model_type") == "bert" and "bert_sum_ext" in config,
@@ -64,4 +72,5 @@ TASK = parts.Task(
     evaluate=_evaluate,
     explain=_explain,
     exported_model=_exported_model,
+    by_text=_by_text,
 )
