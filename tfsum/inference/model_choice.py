@@ -35,16 +35,17 @@ def named_model(name: str | pathlib.Path | None, licence: Licence = "any") -> st
         >>> named_model(None), named_model(None, "production")
         ('auto', 'bert_sum_ext_multilingual')
     """
-    if licence not in ("any", "production"):
+    default = {"any": AUTO, "production": MULTILINGUAL}
+    if licence not in default:
         raise Error(f"model_licence={licence!r}: expected 'any' or 'production'")
-    if licence == "any":
-        return str(name or AUTO)
-    if name and RESEARCH & {*pathlib.PurePath(name).parts}:
+    if name in (None, AUTO):
+        return default[licence]
+    if licence == "production" and RESEARCH & {*pathlib.PurePath(str(name)).parts}:
         raise Error(
             f"{name}: was trained on texts whose licences allow research alone; leave out the"
             f" model or model_licence='production', or name {MULTILINGUAL}"
         )
-    return MULTILINGUAL if name in (None, AUTO) else str(name)
+    return str(name)
 
 
 def choose_model(texts: Sequence[object], models: Collection[str]) -> str:
@@ -67,8 +68,9 @@ def choose_model(texts: Sequence[object], models: Collection[str]) -> str:
     if len(found) == 1:
         return found[0]
     known = [text for text in texts if isinstance(text, str)]
-    news = sum(map(is_english_news, known))
-    return NEWS if 2 * news > len(known) else MULTILINGUAL
+    if 2 * sum(map(is_english_news, known)) > len(known):
+        return NEWS
+    return MULTILINGUAL
 
 
 def divide_texts(

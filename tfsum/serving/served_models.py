@@ -89,8 +89,9 @@ class ServedModels:
 
     async def default(self) -> str:
         """The model whose signatures are called where no text chooses one."""
-        several = len(self._transports) > 1
-        return next(iter(await self.signatures() if several else self._transports))
+        if len(self._transports) > 1:
+            return next(iter(await self.signatures()))
+        return next(iter(self._transports))
 
     def defaults(self, model: str) -> Defaults | None:
         """What a model does where a request leaves it open, once its signatures are known.
