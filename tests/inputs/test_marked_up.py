@@ -162,3 +162,25 @@ def test_lines_that_br_parts_are_joined_where_they_go_on():
         "It is old.",
         "Heating costs 400,000 pounds a year.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("page", "heading"),
+    [
+        ("<h1>The pool closes</h1>{}", "The pool closes"),
+        ("<div><h2>The <b>pool</b> closes</h2></div><div>{}</div>", "The pool closes"),
+        ("<section><header><h3>\n  The pool\n closes</h3></header>{}</section>", "The pool closes"),
+        ("<div><h2>Most read</h2><ul><li><a href='/a'>Another story</a></li></ul></div>{}", None),
+        (
+            "<div><h2>The pool closes</h2><script>go()</script></div><div>{}</div>",
+            "The pool closes",
+        ),
+    ],
+)
+def test_the_heading_of_a_paragraph_is_kept(page, heading):
+    paragraph = "The council decided on Monday to close the pool of the town, which leaks."
+    more = "<p>Parents of the swimming club protested before the town hall until late.</p>" * 2
+    content = page_content(f"<body>{page.format(f'<p>{paragraph}</p>')}{more}</body>".encode())
+    lines = content.text.split("\n")
+    above = lines[: lines.index(paragraph)]
+    assert above == ([heading] if heading else [])

@@ -1,6 +1,7 @@
 """The text of a page of the web: its article, without menus, banners and what is hidden."""
 
 import re
+from collections.abc import Iterator, Mapping
 
 import trafilatura
 from lxml.html import HtmlElement
@@ -10,6 +11,9 @@ from tfsum.inputs.html_lines import CLOSING, html_lines, is_hidden
 
 # A table of words and numbers, not one that lays out a page.
 _TABLE = "//table[not(.//p or .//br or .//div or .//table)]"
+_HEADING = (
+    "ancestor-or-self::*[self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6]"
+)
 _BANNER = re.compile(
     r"cookie|consent|gdpr|onetrust|didomi|usercentrics|cmp-|privacy-(?:banner|notice|popup)", re.I
 )
@@ -17,6 +21,7 @@ _NEW_LINE = re.compile(r"\s*\n\s*")
 _ENDED = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*\s*$""")
 TAGS = 60_000  # beyond which the article is not looked for, at half a millisecond each
 MOST = 0.5  # of the page's words: what has more is no banner, and an aside that has, no aside
+BEGINNING = 30  # characters by which a paragraph is known
 LONG = 40  # characters of a line that goes on in the next
 
 
@@ -53,13 +58,40 @@ def page_content(data: bytes) -> Content:
 
     # with `include_tables=False` alone, the rows of a table are in the text of short pages
     options = {"include_tables": False, "prune_xpath": _TABLE, "favor_recall": True}
-    return Content(trafilatura.extract(page, include_comments=False, **options) or "")
+    headings = dict(_headings(page))
+    article = trafilatura.extract(page, include_comments=False, **options) or ""
+    return Content("\n".join(_with_headings(article.split("\n"), headings)))
 
 
 def _join_lines(page: HtmlElement) -> None:
     """Puts a space for every new line that means no more than one, which trafilatura may keep."""
     for text in page.xpath("//text()[contains(., '\n') and not(ancestor::pre)]"):
         setattr(text.getparent(), "tail" if text.is_tail else "text", _NEW_LINE.sub(" ", text))
+
+
+def _headings(page: HtmlElement) -> Iterator[tuple[str, str]]:
+    """The beginning of a text -> the heading right before it."""
+    heading = None
+    for text in page.xpath(
+        "//text()[normalize-space() and not(ancestor::script or ancestor::style)]"
+    ):
+        inside = text.getparent()
+        if text.is_tail:
+            inside = inside.getparent()
+        found = inside.xpath(_HEADING)
+        if not found and heading is not None:
+            yield text.strip()[:BEGINNING], " ".join(heading.text_content().split())
+        heading = next(iter(found), None)
+
+
+def _with_headings(lines: list[str], headings: Mapping[str, str]) -> Iterator[str]:
+    """The lines of an article with the headings that trafilatura has left out."""
+    there = {*lines}
+    for line in lines:
+        heading = headings.get(line[:BEGINNING])
+        if heading and heading not in there:
+            yield heading
+        yield line
 
 
 def _is_beside(element: HtmlElement) -> bool:
