@@ -2,11 +2,12 @@
 
     python training/multilingual/corpus.py CORPORA TEXTS corpus/
 
-CORPORA holds `free_docs`, `openstax`, `ko_press` and `ja_wikinews`, TEXTS a file LANGUAGE.jsonl.gz
-for each of thirty languages. Each row has its `licence`, and its `source`, REPOSITORY@COMMIT:PATH;
-a licence that is not one of `LICENCES` stops the program. Documents with a summary by their authors
-teach what to choose; other texts and single sentences teach vectors alone, and have an empty
-summary. Of a corpus without a validation split, that is a tenth, by a hash of the ids.
+CORPORA holds `free_docs`, `openstax`, `ko_press` and `ja_wikinews`, TEXTS what `texts.py` writes,
+a file LANGUAGE.jsonl.gz for each of thirty languages. Each row has its `licence`, and its `source`,
+REPOSITORY@COMMIT:PATH; a licence that is not one of `LICENCES` stops the program. Documents with a
+summary by their authors teach what to choose; other texts and single sentences teach vectors alone,
+and have an empty summary. Of a corpus without a validation split, that is a tenth, by a hash of the
+ids.
 """
 
 import argparse
