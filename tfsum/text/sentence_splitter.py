@@ -57,7 +57,7 @@ def _mark_lists(text: tf.Tensor) -> tf.Tensor:
         flat = lines.flat_values
         for rule in rules:
             is_list = tf.strings.regex_full_match(flat, rule.line)
-            flat = tf.where(is_list, _replace(flat, (rule,)), flat)
+            flat = tf.where(is_list, _replace(tf.where(is_list, flat, ""), (rule,)), flat)
         return tf.strings.reduce_join(lines.with_flat_values(flat), axis=-1, separator="\n")
 
     first_items = "|".join(rule.line for rule in rules)

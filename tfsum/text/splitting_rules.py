@@ -129,9 +129,15 @@ def _pairs(rules: list[Rule]) -> Rule:
 
 
 def _alternatives(rules: list[Rule], tail: str) -> Rule:
-    """Rules that keep one group each, before the same end, as one."""
+    """Rules that keep one group each, before the same end, as one.
+
+    Where the group is the whole match, RE2 has not to look for it again.
+    """
     bodies = "|".join(rule.pattern.removesuffix(tail)[1:-1] for rule in rules)
-    return dataclasses.replace(rules[0], pattern=f"({bodies}){tail}")
+    pattern, rewrite = f"({bodies}){tail}", rules[0].rewrite
+    if not tail:
+        pattern, rewrite = bodies, rewrite.replace(r"\1", r"\0")
+    return dataclasses.replace(rules[0], pattern=pattern, rewrite=rewrite)
 
 
 def _written(rule: Rule) -> tuple[str, str, int]:
