@@ -94,3 +94,9 @@ def test_some_fields_alone():
     assert vars(options).keys() == {"parser", "own", "kind"}
     assert read_settings(Settings, options).kind == "b"
     assert isinstance(options, argparse.Namespace)
+
+
+def test_a_shipped_model_is_known_by_its_name():
+    Parser(prog="tfsum").require_paths("bert_sum_ext_news_en")
+    with pytest.raises(SystemExit):
+        Parser(prog="tfsum").require_paths("bert_sum_ext_news_fr")

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeVar
 import pydantic
 
 from tfsum.errors import Error
+from tfsum.inference.saved_model import shipped_models
 from tfsum.settings import NOTHING, Option, Schema, mistakes
 
 # Title of a group -> option, such as "-n --size" -> arguments of `add_argument`. The options under
@@ -34,7 +35,7 @@ COMPUTE = {
 LICENCE = {
     "choices": ("any", "production"),
     "default": "any",
-    "help": "production: no model whose training data allow research alone (default: any)",
+    "help": "production: models alone whose training data allow commercial use (default: any)",
 }
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
@@ -111,11 +112,12 @@ class Parser(argparse.ArgumentParser):
         """Rejects paths and patterns in which there is no file or folder.
 
         Args:
-            *paths: Paths, or patterns such as `news.*.jsonl`.
+            *paths: Paths, patterns such as `news.*.jsonl`, or names of shipped models.
         """
         missing = [
             path for path in dict.fromkeys(paths) if not (os.path.exists(path) or glob.glob(path))
         ]
+        missing = [path for path in missing if path not in shipped_models()]
         if missing:
             self.reject(f"no such file or folder: {', '.join(missing)}")
 

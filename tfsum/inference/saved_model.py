@@ -134,7 +134,8 @@ def read_description(folder: str | pathlib.Path) -> dict:
     if not (path / "saved_model.pb").is_file():
         found = "no SavedModel (saved_model.pb is missing)" if path.exists() else "no such folder"
         raise ExportError(
-            f"{path}: {found}; expected NAME or NAME/VERSION that `tfsum export` wrote"
+            f"{path}: {found}; expected NAME or NAME/VERSION that `tfsum export` wrote, or one of"
+            f" the shipped models: {', '.join(shipped_models())}"
         )
     return read_json(path / "assets.extra" / "tfsum.json")
 

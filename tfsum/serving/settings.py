@@ -127,7 +127,7 @@ class ServerSettings(Checked):
         Option("--label", metavar="NAME/LABEL=VERSION", group=VERSIONS.group),
     ] = Field({}, description="A label of a version; can be repeated.")
     model_licence: Annotated[Literal["any", "production"], VERSIONS] = Field(
-        "any", description="production: no model whose training data allow research alone."
+        "any", description="production: models alone whose training data allow commercial use."
     )
     version_policy: Annotated[Policy, Option(metavar="POLICY", group=VERSIONS.group)] = Field(
         "latest:1", description="Versions to serve: latest:N, all, or specific:N,M."

@@ -150,7 +150,8 @@ class SummarizeApi:
         """
         name, text = str(fields.get("model", AUTO)), fields.get("text")
         if name == AUTO:
-            models = self._predictor.versions.available()
+            loaded = self._predictor.versions.available().items()
+            models = [name for name, (*_, servable) in loaded if servable.summarizes]
             name = choose_model(text if isinstance(text, list) else [text], models)
         request.path_params["name"] = name
         with self._predictor.versions.use(name) as servable:

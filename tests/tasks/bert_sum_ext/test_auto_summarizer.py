@@ -18,6 +18,7 @@ from tfsum.inference.saved_model import shipped_model
 from tfsum.serving import Server, ServerSettings
 
 ENGLISH = "The bridge was closed on Monday, the mayor said. It rained. It will be open in a week."
+TRANSLATOR = shipped_model("transformer_tatoeba_en_fr").parent
 KOREAN = "정부는 목요일 새 법안을 발표했다. 야당은 비판했다."
 
 pytestmark = pytest.mark.usefixtures("opened_once")
@@ -145,3 +146,11 @@ def test_a_server_for_production(folder):
         assert ask(started, {"text": ENGLISH})["model"] == MULTILINGUAL
         with pytest.raises(urllib.error.HTTPError, match="404"):
             ask(started, {"text": ENGLISH, "model": NEWS})
+
+
+def test_a_server_of_translators_summarizes_nothing():
+    settings = ServerSettings(port=0, timeout=TIMEOUT)
+    with unverified(), Server(TRANSLATOR, settings) as started:
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            ask(started, {"text": ENGLISH})
+        assert ask(started, {"text": "It rained.", "model": TRANSLATOR.name})["summary"]
