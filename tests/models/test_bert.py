@@ -354,3 +354,8 @@ def test_training_looks_up_segments_by_a_product():
         loss = tf.reduce_sum(bert.embed(ids, segments, training=True) * upstream)
     expected = np.stack([upstream[segments == segment].sum(0) for segment in (0, 1)])
     np.testing.assert_allclose(tape.gradient(loss, table), expected, atol=1e-5)
+
+
+def test_a_config_is_given_by_names():
+    with pytest.raises(Error, match=r"vocab_size is a dict; .* Bert\(\*\*config\)"):
+        Bert({"vocab_size": 20, "hidden_size": 8})

@@ -94,6 +94,11 @@ class Bert(keras.Model):
     ):
         check_backend()
         super().__init__(name=name, **kwargs)
+        if isinstance(vocab_size, dict):
+            raise Error(
+                "Bert: vocab_size is a dict; expected a whole number. A config gives its settings"
+                " by their names: Bert(**config)"
+            )
         if hidden_act not in ACTIVATIONS:
             raise Error(f"Bert: hidden_act is {hidden_act!r}; known are {', '.join(ACTIVATIONS)}")
         self.config: dict[str, Any] = {
