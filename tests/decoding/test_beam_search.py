@@ -121,19 +121,6 @@ def test_width_1_is_greedy(toy_model, end_biases, seed, when, arguments):
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.slow
-@given(seed=st.integers(0, 99), when=WHEN, n=st.integers(0, 2))
-def test_without_a_penalty_the_beams_themselves_are_greedy_at_width_1(
-    toy_model, end_biases, seed, when, n
-):
-    model = toy_model(6, seed, end_biases(7)[when])
-    search = BeamSearch(width=1, length_penalty=0, no_repeat_ngram=n)
-    ids, total, _ = search._follow_beams(model, np.array(SOURCES, "int32"), 7)
-    wanted = Greedy(no_repeat_ngram=n)(model, np.array(SOURCES), 7)
-    np.testing.assert_array_equal(ids, wanted[0])
-    np.testing.assert_allclose(total, wanted[1], rtol=1e-5)
-
-
 def test_it_stops_when_nothing_can_get_better_and_not_before(toy_model):
     model = toy_model(6, 0, (40.0,))
     BeamSearch(width=4)(model, np.array(SOURCES), 50)

@@ -9,8 +9,7 @@ from cases import first_by_default
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertSumExt
-from tfsum.models.sentence_heads import HEADS
-from tfsum.models.sentence_losses import word_loss
+from tfsum.models.sentence_heads import HEADS, word_loss
 
 BERT = {
     "vocab_size": 40,

@@ -188,8 +188,8 @@ def build_model(recipe: RecipeSettings, data: PairData) -> Transformer:
     if settings.start is not None:
         folder = pathlib.Path(settings.start)
         stored = Transformer.from_pretrained(folder)
-        start_from(model, stored, folder, SHAPE, variables_by_path)
         _check_pieces(folder, source, target)
+        start_from(model, stored, folder, SHAPE, variables_by_path)
     return model
 
 
