@@ -6,16 +6,15 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from tfsum.errors import Error
+from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.text.english_words import is_english_news
 
-AUTO = "auto"
-NEWS, MULTILINGUAL = "bert_sum_ext_news_en", "bert_sum_ext_multilingual"
-SUMMARIZERS = (NEWS, MULTILINGUAL)
-RESEARCH = frozenset({NEWS})
-"""Shipped models that were trained on texts whose licences allow research alone."""
-
-
 Licence = Literal["any", "production"]
+
+AUTO = "auto"
+NEWS, MULTILINGUAL = DEFAULT_MODEL, "bert_sum_ext_multilingual"
+SUMMARIZERS = (NEWS, MULTILINGUAL)
+RESEARCH = frozenset({NEWS})  # trained on texts whose licences allow research alone
 
 
 def named_model(name: str | pathlib.Path | None, licence: Licence = "any") -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from tfsum.inference.model_choice import Licence
 from tfsum.settings import Checked, Option
 
 LIMITS = Option(group="limits, and the status beyond them")
@@ -126,7 +127,7 @@ class ServerSettings(Checked):
         BeforeValidator(labels_of),
         Option("--label", metavar="NAME/LABEL=VERSION", group=VERSIONS.group),
     ] = Field({}, description="A label of a version; can be repeated.")
-    model_licence: Annotated[Literal["any", "production"], VERSIONS] = Field(
+    model_licence: Annotated[Licence, VERSIONS] = Field(
         "any", description="production: models alone whose training data allow commercial use."
     )
     version_policy: Annotated[Policy, Option(metavar="POLICY", group=VERSIONS.group)] = Field(

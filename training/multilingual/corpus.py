@@ -24,8 +24,8 @@ LANGUAGES = (
     "ar bg cs da de el es fa fi fr he hi hu id it ja ko nb nl nn pl pt ro ru sv th tr uk vi zh"
 ).split()
 LICENCES = re.compile(
-    "public domain|CC0-1.0|CC-BY-(2.5|3.0|4.0)|MIT|Apache-2.0|BSD-[23]-Clause|ISC"
-    "|XSF permissive|KOGL type 1"
+    r"(public domain|CC0-1\.0|CC-BY-(2\.5|3\.0|4\.0)|MIT|Apache-2\.0|BSD-[23]-Clause|ISC"
+    r"|XSF permissive|KOGL type 1)( .*)?"  # which says more of it
 )
 # Characters of three windows of a language, and of one; the others' pieces have more characters.
 LONGEST = {"zh": 2300, "ja": 2300, "ko": 2800, "th": 3700}
@@ -231,7 +231,7 @@ def main() -> None:
     rows += sentences(draw, texts, design)
     draw.shuffle(rows)
 
-    refused = sorted({row["licence"] for row in rows if not LICENCES.match(row["licence"])})
+    refused = sorted({row["licence"] for row in rows if not LICENCES.fullmatch(row["licence"])})
     if refused:
         raise SystemExit(f"rows whose licence is not one that allows production: {refused}")
     options.folder.mkdir(parents=True, exist_ok=True)
