@@ -13,6 +13,7 @@ import contextlib
 import difflib
 import importlib
 import os
+import re
 import signal
 import socket
 import sys
@@ -196,7 +197,10 @@ def parse(argv: list[str]) -> Arguments:
     end = argv.index("--") if verb in PASSES_ON and "--" in argv else len(argv)
     arguments, unknown = parser.parse_known_args(argv[:end], Arguments())
     if unknown:  # parse_args would show the usage of `tfsum`, not the verb's
-        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        options = re.findall("--[a-z-]+", arguments.parser.format_help())
+        near = difflib.get_close_matches(unknown[0].partition("=")[0], options, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     if verb in PASSES_ON:
         arguments.pipeline_options = argv[end + 1 :]
     return arguments

@@ -7,6 +7,8 @@ from tfsum.tensor import Tensor
 
 # added to a float32 score: its softmax is exactly 0, and a row of nothing else stays finite
 HIDDEN = -1e9
+# of attention scores
+AXES = ("rows", "heads", "queries", "keys")
 
 
 def padding_mask(ids: Tensor) -> Tensor:
@@ -99,9 +101,12 @@ def combine_masks(
                 " padding_mask(ids), is the argument key_mask; write a mask (queries, keys) as"
                 " mask[None]"
             )
+        sizes = dict(zip(AXES, scores, strict=True))
+        if rank == 3:
+            del sizes["heads"]
+        _check_sizes("attention_mask", attention_mask, sizes, broadcast=True)
         if rank == 3:
             attention_mask = attention_mask[:, None]
-        _check_sizes("attention_mask", attention_mask, scores)
 
     if key_mask is None:
         return attention_mask
@@ -114,8 +119,8 @@ def combine_masks(
             " (batch, keys), such as padding_mask(ids). A mask with an axis of queries is the"
             " argument attention_mask"
         )
+    _check_sizes(name, key_mask, {"rows": scores[0], "keys": scores[3]}, broadcast=False)
     key_mask = key_mask[:, None, None, :]
-    _check_sizes(name, key_mask, scores)
 
     if attention_mask is None:
         return key_mask
@@ -147,14 +152,18 @@ def _as_bool(name: str, mask: Tensor) -> Tensor:
     return ops.cast(mask, "bool")
 
 
-def _check_sizes(name: str, mask: Tensor, scores: tuple[int | None, ...]) -> None:
-    """Checks that a mask of rank 4 broadcasts to the shape of scores, where sizes are known."""
-    axes = zip(("rows", "heads", "queries", "keys"), mask.shape, scores, strict=True)
-    for axis, found, expected in axes:
-        if None not in (found, expected) and found not in (1, expected):
+def _check_sizes(name: str, mask: Tensor, sizes: dict[str, int | None], broadcast: bool) -> None:
+    """Checks the sizes of a mask, by the names of its axes, where they are known.
+
+    With `broadcast`, an axis of size 1 stands for all.
+    """
+    shape = tuple(mask.shape)
+    for (axis, expected), found in zip(sizes.items(), shape, strict=True):
+        one_for_all = broadcast and found == 1
+        if None not in (found, expected) and found != expected and not one_for_all:
             raise Error(
-                f"{name} has {found} {axis}, its shape as (rows, heads, queries, keys) is"
-                f" {tuple(mask.shape)}; expected {expected} {axis}, as the inputs have"
+                f"{name} has {found} {axis}, its shape as ({', '.join(sizes)}) is {shape};"
+                f" expected {expected} {axis}, as the inputs have"
             )
 
 
