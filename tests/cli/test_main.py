@@ -87,7 +87,10 @@ def test_an_interrupt_has_the_shell_status(doctor_does, capsys):
     [
         (["sumarize", "x.txt"], "unknown verb 'sumarize'; did you mean 'summarize'?"),
         (["zzz"], "unknown verb 'zzz'; the verbs are summarize, prepare"),
-        (["doctor", "--formt", "json"], "unrecognized arguments: --formt json; did you mean --format?"),
+        (
+            ["doctor", "--formt", "json"],
+            "unrecognized arguments: --formt json; did you mean --format?",
+        ),
         (["explain", "a.txt", "b.txt"], "tfsum explain: error: unrecognized arguments: b.txt"),
     ],
 )

@@ -86,6 +86,39 @@ class ExportedModel:
         """
         self._model.interrupt()
 
+    def inputs(self, signature: str) -> frozenset[str]:
+        """The names of a signature's inputs.
+
+        Args:
+            signature: Name of the signature.
+
+        Raises:
+            Error: The model has no such signature.
+        """
+        if signature not in self._model.signatures:
+            raise Error(
+                f"{self.path}: has no signature {signature}; an older tfsum exported it: export it"
+                " again"
+            )
+        return self._model.signatures[signature]
+
+    def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+        """Calls a signature.
+
+        Args:
+            signature: Name of the signature.
+            inputs: Name -> array, or list of bytes.
+
+        Returns:
+            Name -> array.
+
+        Raises:
+            Error: The model has no such signature.
+            CallError: The graph rejects the inputs, or fails.
+        """
+        self.inputs(signature)
+        return self._model.call(signature, inputs)
+
     def _ask(
         self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Value
     ) -> list[dict[str, np.ndarray]]:
@@ -99,11 +132,6 @@ class ExportedModel:
         Returns:
             For each of the N rows the outputs by name, without their first dimension.
         """
-        if signature not in self._model.signatures:
-            raise Error(
-                f"{self.path}: has no signature {signature}; an older tfsum exported it: export it"
-                " again"
-            )
         encoded = {name: [*map(as_bytes, column)] for name, column in columns.items()}
         sizes = [sum(map(len, row)) for row in zip(*encoded.values(), strict=True)]
 
@@ -111,7 +139,7 @@ class ExportedModel:
         for rows in batches(sizes):
             texts = {name: [column[i] for i in rows] for name, column in encoded.items()}
             values = {name: filled(len(rows), value) for name, value in options.items()}
-            arrays = self._model.call(signature, {**texts, **values})
+            arrays = self.call(signature, {**texts, **values})
             for place, i in enumerate(rows):
                 answers[i] = {name: array[place] for name, array in arrays.items()}
         return [answers[i] for i in range(len(answers))]

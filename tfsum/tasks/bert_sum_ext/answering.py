@@ -27,6 +27,7 @@ from tfsum.text.newlines import one_line, rewrite_newlines
 LARGEST = (1 << 31) - 1
 LIMITS = ("words", "characters", "share", "min_score")
 """Limits within which a summary has as many sentences as have room."""
+NEAR = 0.85  # a cosine with the query that says that a sentence has to do with it
 FEW = 0.45  # of the share of frequent words that the training corpus has
 WRITTEN_TOGETHER = "\u0e00"  # the first letter of Thai, which CJK and Hangul follow
 WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
@@ -201,7 +202,7 @@ class Question:
             offsets,
             float(row["coverage"]),
             _warnings(text, row, self._defaults.frequent)
-            + request_warnings(self._request, text, summary),
+            + request_warnings(self._request, text, summary, float(row.get("nearest", 0.0))),
             newline,
             model,
         )
@@ -263,13 +264,16 @@ def _in_a_row(sentences: Sequence[str], newline: str) -> str:
     return " ".join(sentences)
 
 
-def request_warnings(request: SummaryRequest, text: str, summary: str) -> list[AnswerWarning]:
+def request_warnings(
+    request: SummaryRequest, text: str, summary: str, nearest: float = 0.0
+) -> list[AnswerWarning]:
     """What of a request an answer could not keep.
 
     Args:
         request: What was asked.
         text: The text.
         summary: Its summary.
+        nearest: Best cosine of a sentence with the query, by a model that has embeddings.
 
     Example:
         >>> request_warnings(SummaryRequest(words=1, query="zebra"), "It rained.", "It rained.")
@@ -283,12 +287,12 @@ def request_warnings(request: SummaryRequest, text: str, summary: str) -> list[A
         for size in [2 if word[0] >= WRITTEN_TOGETHER else len(word)]
         for i in range(len(word) - size + 1)
     ]
-    shares = any(part in text.lower() for part in parts)
+    relevant = nearest >= NEAR or any(part in text.lower() for part in parts)
     limits = ((request.words, len(summary.split())), (request.characters, len(summary)))
     return warnings_of(
         {
             "limit": (any(limit and size > limit for limit, size in limits), {}),
-            "query": (bool(query) and bool(text.strip()) and not shares, {}),
+            "query": (bool(query) and bool(text.strip()) and not relevant, {}),
         }
     )
 

@@ -2,13 +2,14 @@
 
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from tfsum.inference.exported_model import computed_in
 from tfsum.inference.model_choice import divide_texts
 from tfsum.inference.saved_model import read_description
 from tfsum.inference.texts import check_texts
 from tfsum.request import Keyword, SummaryAnswer, SummaryRequest
+from tfsum.tasks.bert_sum_ext.document import Document, model_of, open_document
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 T = TypeVar("T")
@@ -67,6 +68,38 @@ class AutoSummarizer(Summarizer):
         """
         return self._divided(texts, lambda model, part: model.keywords(part, number))
 
+    @overload
+    def read(self, texts: str) -> Document: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def read(self, texts: Sequence[str]) -> list[Document]: ...
+
+    def read(self, texts: str | Sequence[str]) -> Document | list[Document]:
+        """Reads texts once, as `Summarizer.read`, each with the model that it is for.
+
+        Args:
+            texts: One text or a sequence of them.
+        """
+        if isinstance(texts, str):
+            return self.read([texts])[0]
+        return self._divided(texts, lambda model, part: model.read(part))
+
+    def open(self, data: bytes) -> Document:
+        """Opens a document that one of the models has read, as `Summarizer.open`.
+
+        Args:
+            data: Result of `Document.to_bytes`.
+        """
+        return open_document(
+            data, {model_of(model): model for model in map(self._model_of, self._folders)}
+        )
+
+    def _model_of(self, name: str) -> Summarizer:
+        """The model of this name, opened when it is first asked for."""
+        if name not in self._opened:
+            self._opened[name] = Summarizer(self._folders[name], self._compute)
+        return self._opened[name]
+
     def _divided(
         self,
         texts: Sequence[str],
@@ -76,8 +109,6 @@ class AutoSummarizer(Summarizer):
         """The answers of the models to their texts, in the order of the texts."""
         texts, found = check_texts(texts), dict[int, T]()
         for name, numbers in divide_texts(texts, self._folders, together).items():
-            if name not in self._opened:
-                self._opened[name] = Summarizer(self._folders[name], self._compute)
-            answers = ask(self._opened[name], [texts[i] for i in numbers])
+            answers = ask(self._model_of(name), [texts[i] for i in numbers])
             found |= zip(numbers or [0], answers)
         return [found[i] for i in sorted(found)]

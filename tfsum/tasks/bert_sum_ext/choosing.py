@@ -10,7 +10,6 @@ from tfsum.text.budget import UNLIMITED, Budget, budget_of, most_that_fit
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
 from tfsum.text.keywords import Spans, keywords, words_of
 from tfsum.text.known_words import KnownWords
-from tfsum.text.query import relevance
 from tfsum.text.readability import without_dateline
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.selection import may_be_chosen, select_sentences
@@ -42,14 +41,14 @@ class Options(NamedTuple):
 
 
 def choose_sentences(
-    read: Read, options: Options, word_piece: WordPiece, words: tf.Tensor, by_rouge: bool
+    read: Read, options: Options, relevant: tf.Tensor, words: tf.Tensor, by_rouge: bool
 ) -> dict[str, tf.Tensor]:
     """Makes the summaries of texts (B,).
 
     Args:
         read: The texts.
         options: What is asked of their summaries.
-        word_piece: The tokenizer.
+        relevant: How much the sentences have to do with the query to their text, (N,) from 0 to 1.
         words: Pieces that ROUGE counts, bool (V,).
         by_rouge: Whether sentences are chosen by expected ROUGE, else by score.
 
@@ -58,7 +57,7 @@ def choose_sentences(
         `count` (B,).
     """
     texts = read.per_text(without_dateline(read.sentences))
-    chosen, count = _choose(read, texts, options, word_piece, words, by_rouge)
+    chosen, count = _choose(read, texts, options, relevant, words, by_rouge)
 
     # (B, W) the places among all sentences, after the last one for none
     chosen = chosen[:, : tf.reduce_max(tf.concat([count, [0]], 0))]
@@ -92,7 +91,7 @@ def _choose(
     read: Read,
     texts: tf.RaggedTensor,
     options: Options,
-    word_piece: WordPiece,
+    relevant: tf.Tensor,
     words: tf.Tensor,
     by_rouge: bool,
 ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -102,7 +101,6 @@ def _choose(
     weight = tf.clip_by_value(options.query_weight, 0.0, 1.0)
     asked = tf.where(options.query == "", 0.0, weight)
     share = repeat(asked, read.count)
-    relevant = relevances(options.query, read, word_piece, words)
     wanted = (1.0 - share) * read.probability + share * relevant
     # the papers' choice is by logits, which differ where probabilities no longer do
     ranks = wanted if by_rouge else tf.where(share > 0.0, wanted, read.logits)
@@ -135,23 +133,6 @@ def _choose(
         enough,
         asked > 0.0,  # by the words of a summary the best for a query would be lost
     )
-
-
-def relevances(
-    queries: tf.Tensor, read: Read, word_piece: WordPiece, words: tf.Tensor
-) -> tf.Tensor:
-    """How much the sentences (N,) have to do with the queries (B,) to their texts.
-
-    Args:
-        queries: A query to each text; "" asks nothing.
-        read: The texts.
-        word_piece: The tokenizer.
-        words: Pieces that count, bool (V,).
-
-    Returns:
-        float32 (N,) from 0 to 1, see `tfsum.text.query.relevance`.
-    """
-    return relevance(word_piece.tokenize(queries), read.per_text(read.pieces), words)
 
 
 def _matters(

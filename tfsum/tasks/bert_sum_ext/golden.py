@@ -4,7 +4,9 @@ from typing import Any
 
 from tfsum.export.golden import TEXTS, column
 from tfsum.request import INPUTS, Value
+from tfsum.tasks.bert_sum_ext.document import OF_READING
 
+NAMES = {"float32": "float"}  # of types, where a signature's differs
 TYPES = {bool: "bool", int: "int32", float: "float", str: "string"}
 EXTRACT = {"text": "string"} | {entry.name: TYPES[type(entry.nothing)] for entry in INPUTS.values()}
 
@@ -22,7 +24,15 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
     if description.get("relevance"):
         found["relevance"] = {"text": "string", "query": "string"}
     if description["config"]["bert_sum_ext"].get("embedding_width"):
-        found |= {"embed": {"text": "string"}, "read": {"text": "string"}}
+        found["embed"] = {"text": "string"}
+    if reading := description.get("reading"):
+        asked = {name: kind for name, kind in EXTRACT.items() if name != "text"}
+        found |= {
+            "read": {"text": "string"},
+            "extract" + OF_READING: reading | asked,
+            "keywords" + OF_READING: reading | {"max_keywords": "int32"},
+            "relevance" + OF_READING: reading | {"query": "string"},
+        }
     return found
 
 

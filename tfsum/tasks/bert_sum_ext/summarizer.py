@@ -6,11 +6,8 @@ from typing import Literal, Unpack, overload
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts
 from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest
-from tfsum.tasks.bert_sum_ext.answering import (
-    Question,
-    defaults_of,
-    keywords_of,
-)
+from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of, keywords_of
+from tfsum.tasks.bert_sum_ext.document import Document, model_of, open_document
 
 
 class Summarizer(ExportedModel):
@@ -82,7 +79,7 @@ class Summarizer(ExportedModel):
         Raises:
             Error: An element is not a str, or the model cannot do what is asked.
         """
-        inputs = self._model.signatures.get("extract")
+        inputs = self.inputs("extract")
         question = Question(texts, request, defaults_of(self.description), inputs)
         return question.answers(
             {
@@ -132,6 +129,44 @@ class Summarizer(ExportedModel):
         SummaryRequest(keywords=number)
         rows = self._ask("keywords", {"text": texts}, max_keywords=number)
         return list(map(keywords_of, texts, rows))
+
+    @overload
+    def read(self, texts: str) -> Document: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def read(self, texts: Sequence[str]) -> list[Document]: ...
+
+    def read(self, texts: str | Sequence[str]) -> Document | list[Document]:
+        """Reads texts once, for any number of requests.
+
+        Args:
+            texts: One text or a sequence of them.
+
+        Returns:
+            A `Document`, or a list of them for a sequence.
+
+        Raises:
+            Error: An element is not a str, or an older tfsum exported the model.
+        """
+        if isinstance(texts, str):
+            return self.read([texts])[0]
+        texts = check_texts(texts)
+        rows = self._ask("read", {"text": texts})
+        return [Document(self, text, row) for text, row in zip(texts, rows, strict=True)]
+
+    def open(self, data: bytes) -> Document:
+        """Opens a document that this model has read.
+
+        Args:
+            data: Result of `Document.to_bytes`.
+
+        Returns:
+            A `Document`.
+
+        Raises:
+            DataError: The data are broken, or another model read the text.
+        """
+        return open_document(data, {model_of(self): self})
 
     @overload
     def score(self, texts: str, newline: Newline | None = None) -> SummaryAnswer: ...  # type: ignore[overload-overlap]

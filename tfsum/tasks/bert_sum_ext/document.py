@@ -1,0 +1,183 @@
+"""A text that was read once, and is asked as often as one likes."""
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import Literal, Unpack
+
+import numpy as np
+
+from tfsum.errors import DataError, Error
+from tfsum.inference.exported_model import ExportedModel
+from tfsum.inference.texts import as_bytes, filled
+from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest, Value
+from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of, keywords_of
+
+# outputs of the signature `read` that say something of each sentence, and of each word piece
+OF_SENTENCES = ("sentence", "start", "end", "score", "logit", "document", "pieces", "embedding")
+OF_PIECES = ("piece", "rate")
+OF_READING = "_of_reading"  # end of a signature's name that takes the outputs of `read` for a text
+
+
+class Document:
+    """A text that a model has read, which is what takes time: the model's scores, expectations and
+    embeddings are kept, and answers come from them.
+
+    Made by `Summarizer.read` and `Summarizer.open`.
+
+    Args:
+        model: The model that read it.
+        text: The text.
+        reading: Its row of the outputs of the signature `read`.
+
+    Attributes:
+        text: The text.
+        embeddings: Unit vectors (S, W) of its S sentences; None of a model that has none.
+
+    Example:
+        >>> import tfsum
+        >>> document = tfsum.load("runs/mine").read("It rained. The bridge was closed.")
+        ... # doctest: +SKIP
+        >>> document(sentences=1, query="bridge").summary  # doctest: +SKIP
+        'The bridge was closed.'
+    """
+
+    def __init__(self, model: ExportedModel, text: str, reading: Row) -> None:
+        self.text = text
+        self._model = model
+        count = int(reading["count"])
+        pieces = int(np.sum(reading["pieces"][:count]))
+        sizes = dict.fromkeys(OF_SENTENCES, count) | dict.fromkeys(OF_PIECES, pieces)
+        self._reading = {  # without what pads the rows of several texts
+            name: value[: sizes[name]] if name in sizes else value
+            for name, value in reading.items()
+        }
+        self.embeddings: np.ndarray | None = self._reading.get("embedding")
+
+    def __call__(
+        self, sentences: int | Literal["auto"] | None = None, **options: Unpack[SummaryOptions]
+    ) -> SummaryAnswer:
+        """Summarizes the text, as `Summarizer.__call__` does.
+
+        Args:
+            sentences: The most sentences, as there.
+            **options: Other fields of `tfsum.SummaryRequest`, but `newline` and `together`, which
+                are settled when a text is read.
+
+        Returns:
+            A `SummaryAnswer`.
+
+        Raises:
+            Error: What is asked is not possible.
+        """
+        request = SummaryRequest(sentences=sentences, **options)
+        for name in ("newline", "together"):
+            if getattr(request, name):
+                raise Error(
+                    f"{name}: is settled when a text is read; ask the summarizer, which reads the"
+                    " text again"
+                )
+        extract = self._model.inputs("extract")
+        question = Question([self.text], request, defaults_of(self._model.description), extract)
+        rows = {name: [self._ask(name, inputs)] for name, inputs in question.calls.items()}
+        return question.answers(rows, self._model.path.parent.name)[0]
+
+    def keywords(self, number: int = 8) -> list[Keyword]:
+        """The words and phrases that carry the text.
+
+        Args:
+            number: Keywords at most.
+
+        Returns:
+            The keywords, the best first.
+
+        Raises:
+            Error: The number is not possible.
+        """
+        SummaryRequest(keywords=number)
+        return keywords_of(self.text, self._ask("keywords", {"max_keywords": number}))
+
+    def score(self, query: str | None = None) -> SummaryAnswer:
+        """Scores every sentence: by how much it matters, or has to do with a query.
+
+        Args:
+            query: A question or title.
+
+        Returns:
+            A `SummaryAnswer` of all sentences.
+
+        Raises:
+            Error: The query is not a str.
+        """
+        if query is None:
+            return self(all=True)
+        return self(all=True, query=query)
+
+    def to_bytes(self) -> bytes:
+        """The document as the content of an .npz file or a cell of a table, for `Summarizer.open`.
+
+        Returns:
+            An archive of numpy's arrays, with the text and the name of the model.
+        """
+        arrays = {
+            name: np.asarray(value, "S" if np.asarray(value).dtype == object else None)
+            for name, value in self._reading.items()
+            if name != "sentence"  # these are in the text
+        }
+        arrays["text"] = np.frombuffer(as_bytes(self.text), np.uint8)
+        arrays["model"] = np.array(model_of(self._model))
+        file = io.BytesIO()
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+        return file.getvalue()
+
+    def _ask(self, signature: str, inputs: Mapping[str, Value]) -> Row:
+        """The outputs of a signature for the text."""
+        if signature == "score":
+            return self._reading
+        rows = {name: np.asarray(value)[np.newaxis] for name, value in self._reading.items()}
+        given = {name: filled(1, value) for name, value in inputs.items()}
+        outputs = self._model.call(signature + OF_READING, {**rows, **given})
+        return {name: values[0] for name, values in outputs.items()}
+
+
+def model_of(model: ExportedModel) -> str:
+    """Which export a model is: its name, its version and the hash of its description.
+
+    Args:
+        model: An exported model.
+    """
+    described = json.dumps(model.description, sort_keys=True).encode()
+    digest = hashlib.sha256(described).hexdigest()[:16]
+    return f"{model.path.parent.name}/{model.path.name} {digest}"
+
+
+def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Document:
+    """A document from `Document.to_bytes`.
+
+    Args:
+        data: Its result.
+        models: Models by `model_of`, one of which read the text.
+
+    Raises:
+        DataError: The data are broken, or another model read the text.
+    """
+    try:
+        with np.load(io.BytesIO(data)) as file:
+            arrays = dict(file)
+        text, name = arrays.pop("text").tobytes(), str(arrays.pop("model"))
+        ends = zip(arrays["start"].tolist(), arrays["end"].tolist(), strict=True)
+        sentences = [text[start:end] for start, end in ends]
+        decoded = text.decode("utf-8")
+    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"a document that was read is broken ({error}); read its text again"
+        ) from error
+
+    if name not in models:
+        raise DataError(
+            f"a document was read by {name}; expected {', '.join(models)}. Read its text again, or"
+            " ask the model that read it"
+        )
+    return Document(models[name], decoded, {**arrays, "sentence": np.array(sentences, object)})
