@@ -5,9 +5,7 @@ import tensorflow as tf
 from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
-MEANING = 0.5  # the weight of meaning beside shared words
-# how much the relevance of the sentence before and of the one after adds to a sentence's own
-BEFORE, AFTER = 0.2, 0.1
+MEANING = 0.35  # the weight of meaning beside shared words (docs/asked_for.md)
 
 
 def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -> tf.Tensor:
@@ -71,39 +69,29 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
     return scores / tf.where(best > 0.0, best, 1.0)
 
 
-def with_meaning(
-    by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows, documents: Rows
-) -> tf.Tensor:
-    """Relevance by words and by meaning, of which a part goes to the sentences beside a hit.
+def with_meaning(by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows) -> tf.Tensor:
+    """Relevance by words and by meaning together.
 
-    Cosines of a text all lie within a small range: each counts as a share of the way from their
+    The cosines of a text all lie within a small range: each counts as a share of the way from their
     mean to the best one.
 
     Args:
         by_words: Result of `relevance`, (N,).
         cosines: Cosines of the sentences with their query, (N,).
         texts: The text of each sentence.
-        documents: The document of each sentence.
 
     Returns:
         float32 (N,) from 0 to 1, the best sentence of a text 1.
 
     Example:
         >>> rows = Rows(tf.constant([0, 0, 0]), 1)
-        >>> found = with_meaning(
-        ...     tf.constant([0.0, 1.0, 0.0]), tf.constant([0.7, 0.9, 0.8]), rows, rows
-        ... )
+        >>> found = with_meaning(tf.constant([0.0, 1.0, 0.0]), tf.constant([0.7, 0.9, 0.85]), rows)
         >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.10', '1.00', '0.20']
+        ['0.00', '1.00', '0.12']
     """
     mean = texts.to_values(texts.sum(cosines) / tf.maximum(texts.sizes(), 1.0))
     best = texts.to_values(texts.max(cosines))
     by_meaning = tf.maximum(cosines - mean, 0.0) / tf.where(best > mean, best - mean, 1.0)
-    own = (1.0 - MEANING) * by_words + MEANING * by_meaning
-
-    is_next = tf.cast(documents.owner[1:] == documents.owner[:-1], tf.float32)
-    before = tf.pad(is_next * own[:-1], [[1, 0]])[: tf.size(own)]
-    after = tf.pad(is_next * own[1:], [[0, 1]])[: tf.size(own)]
-    found = own + BEFORE * before + AFTER * after
-    best = texts.to_values(texts.max(found))
-    return found / tf.where(best > 0.0, best, 1.0)
+    both = (1.0 - MEANING) * by_words + MEANING * by_meaning
+    best = texts.to_values(texts.max(both))
+    return both / tf.where(best > 0.0, best, 1.0)

@@ -285,7 +285,7 @@ class ExtractiveSummarizer(tf.Module):
         near = tf.cond(tf.reduce_any(queries != ""), cosines, lambda: tf.zeros_like(by_words))
         rows = Rows.of(texts)
         nearest = tf.maximum(rows.max(near), 0.0)  # of a text without sentences too
-        return with_meaning(by_words, near, rows, read.documents), {"nearest": nearest}
+        return with_meaning(by_words, near, rows), {"nearest": nearest}
 
     @tf.function(
         input_signature=[

@@ -66,6 +66,10 @@ def read_again(outputs: dict[str, tf.Tensor]) -> tuple[Read, tf.Tensor | None]:
         if name in outputs
     }
 
+    told = tf.reduce_sum(lengths), tf.reduce_sum(tf.cast(count, tf.int64))
+    for size, values in zip(told, (pieces["piece"], sentences["sentence"]), strict=True):
+        tf.debugging.assert_equal(size, tf.size(values, tf.int64), "not what `read` returned")
+
     # (B,) documents of each text
     number = tf.maximum(rows.max(sentences["document"]) + 1, 0)
     before = tf.cumsum(number, exclusive=True)
