@@ -54,11 +54,11 @@ def measure(
 
     systems = {"=longest": list(map(within, documents, lengths))}
     for name, model in models.items():
-        answers = model(texts, sentences=options.sentences, newline=NEWLINE)
-        systems[name] = [answer.sentences for answer in answers]
+        read = model.read(texts, newline=NEWLINE)
+        systems[name] = [each(sentences=options.sentences).sentences for each in read]
         systems["=" + name] = [
-            model(text, characters=size, fill=True, newline=NEWLINE).sentences
-            for text, size in zip(texts, lengths, strict=True)
+            each(characters=size, fill=True).sentences
+            for each, size in zip(read, lengths, strict=True)
         ]
     return score_systems(systems, references, documents, sentences=options.sentences, english=False)
 

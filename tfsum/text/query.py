@@ -87,7 +87,7 @@ def with_meaning(by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows) -> tf.Ten
         >>> rows = Rows(tf.constant([0, 0, 0]), 1)
         >>> found = with_meaning(tf.constant([0.0, 1.0, 0.0]), tf.constant([0.7, 0.9, 0.85]), rows)
         >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.00', '1.00', '0.12']
+        ['0.00', '1.00', '0.14']
     """
     mean = texts.to_values(texts.sum(cosines) / tf.maximum(texts.sizes(), 1.0))
     best = texts.to_values(texts.max(cosines))

@@ -69,6 +69,13 @@ def test_texts_of_different_sizes_are_read_at_once(summarize, article):
         assert summarize.open(document.to_bytes())() == summarize(text)
 
 
+def test_new_lines_as_asked(summarize):
+    for newline in ("sentence", "paragraph", "space"):
+        document = summarize.read(KOREAN, newline=newline)
+        for found in (document, summarize.open(document.to_bytes())):
+            assert_same(found(sentences=2), summarize(KOREAN, sentences=2, newline=newline))
+
+
 @pytest.mark.parametrize("asked", [{"newline": "space"}, {"together": True}])
 def test_what_is_settled_when_a_text_is_read(document, asked):
     with pytest.raises(Error, match=f"{next(iter(asked))}: is settled when a text is read"):

@@ -8,7 +8,7 @@ from tfsum.inference.exported_model import computed_in
 from tfsum.inference.model_choice import divide_texts
 from tfsum.inference.saved_model import read_description
 from tfsum.inference.texts import check_texts
-from tfsum.request import Keyword, SummaryAnswer, SummaryRequest
+from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryRequest
 from tfsum.tasks.bert_sum_ext.document import Document, model_of, open_document
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
@@ -69,20 +69,23 @@ class AutoSummarizer(Summarizer):
         return self._divided(texts, lambda model, part: model.keywords(part, number))
 
     @overload
-    def read(self, texts: str) -> Document: ...  # type: ignore[overload-overlap]
+    def read(self, texts: str, newline: Newline | None = None) -> Document: ...  # type: ignore[overload-overlap]
 
     @overload
-    def read(self, texts: Sequence[str]) -> list[Document]: ...
+    def read(self, texts: Sequence[str], newline: Newline | None = None) -> list[Document]: ...
 
-    def read(self, texts: str | Sequence[str]) -> Document | list[Document]:
+    def read(
+        self, texts: str | Sequence[str], newline: Newline | None = None
+    ) -> Document | list[Document]:
         """Reads texts once, as `Summarizer.read`, each with the model that it is for.
 
         Args:
             texts: One text or a sequence of them.
+            newline: Meaning of a new line, as in `tfsum.SummaryRequest`.
         """
         if isinstance(texts, str):
-            return self.read([texts])[0]
-        return self._divided(texts, lambda model, part: model.read(part))
+            return self.read([texts], newline)[0]
+        return self._divided(texts, lambda model, part: model.read(part, newline))
 
     def open(self, data: bytes) -> Document:
         """Opens a document that one of the models has read, as `Summarizer.open`.

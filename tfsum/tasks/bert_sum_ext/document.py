@@ -5,14 +5,14 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from typing import Literal, Unpack
+from typing import Literal, Unpack, cast
 
 import numpy as np
 
 from tfsum.errors import DataError, Error
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import as_bytes, filled
-from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest, Value
+from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest, Value
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of, keywords_of
 
 # outputs of the signature `read` that say something of each sentence, and of each word piece
@@ -31,6 +31,7 @@ class Document:
         model: The model that read it.
         text: The text.
         reading: Its row of the outputs of the signature `read`.
+        newline: Meaning of a new line that was asked for; None for the model's own.
 
     Attributes:
         text: The text.
@@ -44,14 +45,16 @@ class Document:
         'The bridge was closed.'
     """
 
-    def __init__(self, model: ExportedModel, text: str, reading: Row) -> None:
+    def __init__(
+        self, model: ExportedModel, text: str, reading: Row, newline: Newline | None = None
+    ) -> None:
         self.text = text
-        self._model = model
+        self._model, self._newline = model, newline
         count = int(reading["count"])
         pieces = int(np.sum(reading["pieces"][:count]))
         sizes = dict.fromkeys(OF_SENTENCES, count) | dict.fromkeys(OF_PIECES, pieces)
         self._reading = {  # without what pads the rows of several texts
-            name: value[: sizes[name]] if name in sizes else value
+            name: np.copy(value[: sizes[name]]) if name in sizes else value
             for name, value in reading.items()
         }
         self.embeddings: np.ndarray | None = self._reading.get("embedding")
@@ -79,6 +82,7 @@ class Document:
                     f"{name}: is settled when a text is read; ask the summarizer, which reads the"
                     " text again"
                 )
+        request = request.model_copy(update={"newline": self._newline})
         extract = self._model.inputs("extract")
         question = Question([self.text], request, defaults_of(self._model.description), extract)
         rows = {name: [self._ask(name, inputs)] for name, inputs in question.calls.items()}
@@ -128,6 +132,7 @@ class Document:
         }
         arrays["text"] = np.frombuffer(as_bytes(self.text), np.uint8)
         arrays["model"] = np.array(model_of(self._model))
+        arrays["asked_newline"] = np.array(self._newline or "")
         file = io.BytesIO()
         np.savez_compressed(file, allow_pickle=False, **arrays)
         return file.getvalue()
@@ -167,6 +172,7 @@ def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Document:
         with np.load(io.BytesIO(data)) as file:
             arrays = dict(file)
         text, name = arrays.pop("text").tobytes(), str(arrays.pop("model"))
+        newline = cast(Newline | None, str(arrays.pop("asked_newline")) or None)
         ends = zip(arrays["start"].tolist(), arrays["end"].tolist(), strict=True)
         sentences = [text[start:end] for start, end in ends]
         decoded = text.decode("utf-8")
@@ -180,4 +186,5 @@ def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Document:
             f"a document was read by {name}; expected {', '.join(models)}. Read its text again, or"
             " ask the model that read it"
         )
-    return Document(models[name], decoded, {**arrays, "sentence": np.array(sentences, object)})
+    reading = {**arrays, "sentence": np.array(sentences, object)}
+    return Document(models[name], decoded, reading, newline)

@@ -131,16 +131,19 @@ class Summarizer(ExportedModel):
         return list(map(keywords_of, texts, rows))
 
     @overload
-    def read(self, texts: str) -> Document: ...  # type: ignore[overload-overlap]
+    def read(self, texts: str, newline: Newline | None = None) -> Document: ...  # type: ignore[overload-overlap]
 
     @overload
-    def read(self, texts: Sequence[str]) -> list[Document]: ...
+    def read(self, texts: Sequence[str], newline: Newline | None = None) -> list[Document]: ...
 
-    def read(self, texts: str | Sequence[str]) -> Document | list[Document]:
+    def read(
+        self, texts: str | Sequence[str], newline: Newline | None = None
+    ) -> Document | list[Document]:
         """Reads texts once, for any number of requests.
 
         Args:
             texts: One text or a sequence of them.
+            newline: Meaning of a new line, as in `tfsum.SummaryRequest`.
 
         Returns:
             A `Document`, or a list of them for a sequence.
@@ -149,10 +152,10 @@ class Summarizer(ExportedModel):
             Error: An element is not a str, or an older tfsum exported the model.
         """
         if isinstance(texts, str):
-            return self.read([texts])[0]
-        texts = check_texts(texts)
-        rows = self._ask("read", {"text": texts})
-        return [Document(self, text, row) for text, row in zip(texts, rows, strict=True)]
+            return self.read([texts], newline)[0]
+        question = Question(texts, SummaryRequest(newline=newline), defaults_of(self.description))
+        rows = self._ask("read", {"text": question.encoded})
+        return [Document(self, text, row, newline) for text, row in zip(texts, rows, strict=True)]
 
     def open(self, data: bytes) -> Document:
         """Opens a document that this model has read.
