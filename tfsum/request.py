@@ -20,6 +20,7 @@ from tfsum.settings import Checked, Option
 
 MOST_KEYWORDS = 100
 QUERY_WEIGHT = 0.7
+TOKEN_BYTES = 4  # of a language model's token, about
 DOCUMENT_SEPARATOR = "\x1e"  # between the documents of a text: ASCII's record separator
 
 LENGTH, ABOUT, READING = "Length", "What it is about", "Reading files"
@@ -83,6 +84,9 @@ class SummaryRequest(Checked):
     characters: Annotated[
         Count | None, Option(metavar="N", group=LENGTH), Input("max_characters", 0)
     ] = Field(None, description="The most characters, with a space between sentences.")
+    tokens: Annotated[Count | None, Option(metavar="N", group=LENGTH), Input("max_tokens", 0)] = (
+        Field(None, description="The most tokens of a language model, taken as four bytes each.")
+    )
     share: Annotated[
         Annotated[float, Field(gt=0, le=1)] | None,
         Option(metavar="S", group=LENGTH),
@@ -153,6 +157,7 @@ class SummaryOptions(TypedDict, total=False):
 
     words: int
     characters: int
+    tokens: int
     share: float
     min_score: float
     fill: bool | None

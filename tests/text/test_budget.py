@@ -1,5 +1,6 @@
 """Budgets of summaries beside Python's own counting, and what is chosen within them."""
 
+import operator
 import re
 import unicodedata
 
@@ -25,10 +26,10 @@ def _ragged(texts):
     return tf.RaggedTensor.from_row_lengths(flat, tf.constant([len(t) for t in texts], tf.int64))
 
 
-def _budget(texts, words=0, characters=0, share=0.0):
+def _budget(texts, words=0, characters=0, share=0.0, in_bytes=0):
     """The budget of texts of one document each, with a number for each text or one for all."""
     rows = [texts.nrows()]
-    numbers = (tf.broadcast_to(each, rows) for each in (words, characters, share))
+    numbers = (tf.broadcast_to(each, rows) for each in (words, characters, in_bytes, share))
     return budget_of(texts, *numbers, Rows.of(texts), tf.zeros(rows, tf.int32))
 
 
@@ -51,7 +52,7 @@ def test_words_and_characters_are_those_of_python(texts):
         [re.sub(r"[^ab. é\u00a0\u3000\u2028\x1f\x85\n東ひカ한ก]", "", s) for s in t] for t in texts
     ]
     found = _budget(_ragged(simple))
-    expected = [[_count(s), len(s) + 1] for t in simple for s in t]
+    expected = [[_count(s), len(s) + 1, len(s.encode()) + 1] for t in simple for s in t]
     assert found.costs.numpy().tolist() == expected
     assert set(found.limits.numpy().ravel()) == {UNLIMITED}
 
@@ -62,21 +63,25 @@ def test_words_and_characters_are_those_of_python(texts):
 def test_limits():
     texts = _ragged([["a b c d e", "f g h i j"]] * 5)
     found = _budget(
-        texts, [7, 0, 2, 0, 2**31 - 1], [0, 30, 0, 0, 2**31 - 1], [0.0, 0.0, 0.5, 0.01, 0.0]
+        texts,
+        [7, 0, 2, 0, 2**31 - 1],
+        [0, 30, 0, 0, 2**31 - 1],
+        [0.0, 0.0, 0.5, 0.01, 0.0],
+        [0, 0, 12, 0, 2**31 - 1],
     )
     none = UNLIMITED
     # of a share at least one word; and the narrower of a share and a number
     assert found.limits.numpy().tolist() == [
-        [7, none],
-        [none, 31],
-        [2, none],
-        [1, none],
-        [none, none],
+        [7, none, none],
+        [none, 31, none],
+        [2, none, 13],
+        [1, none, none],
+        [none, none, none],
     ]
 
 
-COSTS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40)), max_size=8)
-LIMITS = st.tuples(st.integers(0, 20), st.integers(0, 90))
+COSTS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40), st.integers(1, 80)), max_size=8)
+LIMITS = st.tuples(st.integers(0, 20), st.integers(0, 90), st.integers(0, 180))
 MOST = st.sampled_from([1, 2, UNLIMITED])  # sentences of a document
 
 
@@ -88,7 +93,7 @@ def test_chosen_within_the_limits_as_long_as_there_is_room(texts, random):
     owner = [3 * i + number for i, row in enumerate(document) for number in row]
     flat = [cost for costs, *_ in texts for cost in costs]
     budget = Budget(
-        tf.reshape(tf.constant(flat, tf.int32), [-1, 2]),
+        tf.reshape(tf.constant(flat, tf.int32), [-1, 3]),
         tf.constant([limit for _, limit, _ in texts]),
         Rows(tf.constant(owner, tf.int64), 3 * len(texts)),
         tf.constant([most for costs, _, most in texts for _ in costs], tf.int32),
@@ -110,9 +115,9 @@ def test_chosen_within_the_limits_as_long_as_there_is_room(texts, random):
     for i, (costs, limit, most) in enumerate(texts):
         chosen = found[i, : count[i]].numpy().tolist()
         candidates = [j for j in range(len(costs)) if present[i][j]]
-        room = [j for j in candidates if costs[j][0] <= limit[0] and costs[j][1] <= limit[1]]
+        room = [j for j in candidates if all(map(operator.le, costs[j], limit))]
         if candidates and not room:  # the shortest in words alone
-            assert chosen == [min(candidates, key=lambda j: costs[j])]
+            assert chosen == [min(candidates, key=lambda j: costs[j][:2])]
             continue
 
         # from the best down, what has room

@@ -184,7 +184,9 @@ def test_nothing_is_said_twice(way, blocked, words, most):
         50,
         None if way == "score" else pieces,
         np.full(len(numbers), True),
-        budget=budget_of(ragged, tf.fill([2], words), nothing, tf.zeros([2]), rows, nothing),
+        budget=budget_of(
+            ragged, tf.fill([2], words), nothing, nothing, tf.zeros([2]), rows, nothing
+        ),
         by_score=tf.fill([2], way == "query"),
     )
     for text, row, number in zip(texts, chosen.numpy(), count.numpy()):

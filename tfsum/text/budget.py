@@ -1,4 +1,4 @@
-"""What a summary may cost, in words, in characters and in sentences of a document."""
+"""What a summary may cost, in words, characters, bytes and sentences of a document."""
 
 from typing import NamedTuple
 
@@ -14,9 +14,9 @@ class Budget(NamedTuple):
     """Limits of summaries, and what each sentence takes of them.
 
     Attributes:
-        costs: Words of a sentence, and its characters with a space, int32 (N, 2) for all sentences
-            of all documents, end to end.
-        limits: The most of both for a summary, int32 (B, 2).
+        costs: Words of a sentence, its characters and its bytes with a space, int32 (N, 3) for all
+            sentences of all documents, end to end.
+        limits: The most of each for a summary, int32 (B, 3).
         documents: Document of each sentence: a text may hold several.
         most: The most sentences of the document of each sentence, int32 (N,).
     """
@@ -35,12 +35,12 @@ class Budget(NamedTuple):
 
         Example:
             >>> Budget.free(tf.ragged.constant([["It rained."]])).costs.numpy().tolist()
-            [[0, 0]]
+            [[0, 0, 0]]
         """
         texts, number = Rows.of(sentences), sentences.row_splits[-1]
-        nothing = tf.zeros([number, 2], tf.int32)
+        nothing = tf.zeros([number, 3], tf.int32)
         return cls(
-            nothing, tf.zeros([texts.count, 2], tf.int32), texts, tf.fill([number], UNLIMITED)
+            nothing, tf.zeros([texts.count, 3], tf.int32), texts, tf.fill([number], UNLIMITED)
         )
 
     def at(self, places: tf.Tensor) -> "Budget":
@@ -87,6 +87,7 @@ def budget_of(
     texts: tf.RaggedTensor,
     words: tf.Tensor,
     characters: tf.Tensor,
+    in_bytes: tf.Tensor,
     share: tf.Tensor,
     documents: Rows,
     per_document: tf.Tensor,
@@ -98,16 +99,17 @@ def budget_of(
         words: The most words of a summary, (B,) int32; 0 for any number.
         characters: The most characters of a summary, its sentences parted by a space, (B,) int32;
             0 for any number.
+        in_bytes: The most bytes of a summary, counted alike, (B,) int32; 0 for any number.
         share: The largest share of the text's words in a summary, (B,) float32; 0 for any.
         documents: Document of each sentence: a text may hold several.
         per_document: The most sentences of each document, (B,) int32; 0 for any number.
 
     Example:
         >>> texts = tf.ragged.constant([["It rained.", "東京です。"]])
-        >>> words, characters, share = tf.constant([9]), tf.constant([0]), tf.constant([0.5])
-        >>> found = budget_of(texts, words, characters, share, Rows.of(texts), tf.constant([1]))
+        >>> words, none, share = tf.constant([9]), tf.constant([0]), tf.constant([0.5])
+        >>> found = budget_of(texts, words, none, none, share, Rows.of(texts), tf.constant([1]))
         >>> found.costs.numpy().tolist(), found.limits.numpy().tolist()
-        ([[2, 11], [5, 6]], [[3, 1073741824]])
+        ([[2, 11, 11], [5, 6, 16]], [[3, 1073741824, 1073741824]])
     """
     flat = texts.flat_values
     # characters without spaces between are counted one by one, as by ROUGE (`tfsum.text.words`)
@@ -119,13 +121,16 @@ def budget_of(
     total = tf.cast(rows.sum(in_words), tf.float32)
     of_share = tf.cast(total * share, tf.int32)
     in_share = tf.where(share > 0.0, tf.maximum(of_share, 1), UNLIMITED)
-    in_characters = tf.minimum(characters, UNLIMITED - 1) + 1  # no space before the first
     limits = [
         tf.minimum(tf.where(words > 0, tf.minimum(words, UNLIMITED), UNLIMITED), in_share),
-        tf.where(characters > 0, in_characters, UNLIMITED),
+        *(  # no space before the first
+            tf.where(most > 0, tf.minimum(most, UNLIMITED - 1) + 1, UNLIMITED)
+            for most in (characters, in_bytes)
+        ),
     ]
     most = rows.to_values(tf.where(per_document > 0, per_document, UNLIMITED))
-    return Budget(tf.stack([in_words, length + 1], 1), tf.stack(limits, 1), documents, most)
+    costs = [in_words, length + 1, tf.strings.length(flat) + 1]
+    return Budget(tf.stack(costs, 1), tf.stack(limits, 1), documents, most)
 
 
 def with_room_for_one(
@@ -148,7 +153,7 @@ def with_room_for_one(
     has_room = rows.any(present & fits)
 
     # (N,) whether a sentence is the first of the shortest of its text
-    in_words, length = tf.unstack(tf.cast(budget.costs, tf.int64), axis=1)
+    in_words, length, _ = tf.unstack(tf.cast(budget.costs, tf.int64), axis=1)
     by_words = rows.to_values(budget.limits[:, 0] < UNLIMITED)
     size = tf.where(by_words, in_words * 2**32 + length, length)
     shortest = present & rows.is_best(-tf.where(present, size, tf.int64.max))
@@ -165,7 +170,7 @@ def most_that_fit(budget: Budget, texts: tf.RaggedTensor) -> tf.Tensor:
         budget: The budget.
         texts: Sentences, (B, S).
     """
-    # (B, S, 2) both costs from the lowest up, which end in `UNLIMITED` where there is no sentence
+    # (B, S, 3) the costs from the lowest up, which end in `UNLIMITED` where there is no sentence
     costs = texts.with_flat_values(budget.costs).to_tensor(UNLIMITED)
     cheapest = tf.cast(tf.sort(costs, axis=1), tf.int64)
     fits = tf.cumsum(cheapest, axis=1) <= tf.cast(budget.limits[:, tf.newaxis], tf.int64)

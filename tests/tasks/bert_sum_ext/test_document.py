@@ -39,6 +39,7 @@ def assert_same(found, expected):
         {"sentences": "auto"},
         {"words": 20},
         {"characters": 90, "fill": True},
+        {"tokens": 25},
         {"share": 0.4, "keywords": 3},
         {"query": "the bridge", "sentences": 1},
         {"query": "the bridge", "words": 30, "query_weight": 1.0},

@@ -4,6 +4,7 @@ needs no TensorFlow, as in a client."""
 import bisect
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes, check_texts
 from tfsum.request import (
     DOCUMENT_SEPARATOR,
     INPUTS,
+    TOKEN_BYTES,
     AnswerWarning,
     Keyword,
     SummaryAnswer,
@@ -25,7 +27,7 @@ from tfsum.request import (
 from tfsum.text.newlines import one_line, rewrite_newlines
 
 LARGEST = (1 << 31) - 1
-LIMITS = ("words", "characters", "share", "min_score")
+LIMITS = ("words", "characters", "tokens", "share", "min_score")
 """Limits within which a summary has as many sentences as have room."""
 NEAR = 0.85  # a cosine with the query that says that a sentence has to do with it
 FEW = 0.45  # of the share of frequent words that the training corpus has
@@ -288,7 +290,11 @@ def request_warnings(
         for i in range(len(word) - size + 1)
     ]
     relevant = nearest >= NEAR or any(part in text.lower() for part in parts)
-    limits = ((request.words, len(summary.split())), (request.characters, len(summary)))
+    limits = (
+        (request.words, len(summary.split())),
+        (request.characters, len(summary)),
+        (request.tokens, math.ceil(len(as_bytes(summary)) / TOKEN_BYTES)),
+    )
     return warnings_of(
         {
             "limit": (any(limit and size > limit for limit, size in limits), {}),

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfsum.request import MOST_KEYWORDS
+from tfsum.request import MOST_KEYWORDS, TOKEN_BYTES
 from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.budget import UNLIMITED, Budget, budget_of, most_that_fit
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
@@ -31,6 +31,7 @@ class Options(NamedTuple):
     max_sentences: tf.Tensor  # int32; `AUTOMATIC` for as many as are expected to score best
     max_words: tf.Tensor  # int32
     max_characters: tf.Tensor  # int32
+    max_tokens: tf.Tensor  # int32
     max_share: tf.Tensor  # float32, of the words of the text
     min_score: tf.Tensor  # float32
     fill: tf.Tensor  # bool, whether a limit is filled with sentences of nearly no score too
@@ -112,6 +113,7 @@ def _choose(
         texts,
         options.max_words,
         options.max_characters,
+        tf.minimum(options.max_tokens, UNLIMITED // TOKEN_BYTES) * TOKEN_BYTES,
         options.max_share,
         read.documents,
         options.max_per_document,
