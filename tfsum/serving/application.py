@@ -13,11 +13,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tfsum.serving.chat_api import ChatApi
 from tfsum.serving.json_body import JsonResponse
 from tfsum.serving.openapi import openapi_document
 from tfsum.serving.page_api import FILES, PageApi
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, span
-from tfsum.serving.request_error import RequestError, require
+from tfsum.serving.request_error import RequestError, headers_of, require
 from tfsum.serving.rest import OpenInference, RestApi
 from tfsum.serving.summarize_api import SummarizeApi
 
@@ -53,6 +54,7 @@ class Application:
             Route("/metrics", self._prometheus),
             Route("/openapi.json", self._openapi),
             *summarize.routes,
+            *ChatApi(predictor, summarize).routes,
             *OpenInference(predictor).routes,
             *RestApi(predictor).routes,
         ]
@@ -174,12 +176,7 @@ class Application:
 
 
 def _failure(error: RequestError) -> Response:
-    headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:g}"}
-    if error.code == "UNAUTHENTICATED":
-        headers["WWW-Authenticate"] = "Bearer"
-    if error.http_status in (408, 413):
-        headers["Connection"] = "close"  # the rest of the body is not read
-    return JsonResponse({"error": error.message}, error.http_status, headers)
+    return JsonResponse({"error": error.message}, error.http_status, headers_of(error))
 
 
 def _no_route(request: Request, error: HTTPException) -> Response:

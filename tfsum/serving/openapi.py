@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 import tfsum
 from tfsum.generation.generator import Generated
 from tfsum.request import AnswerRecord
+from tfsum.serving.chat_api import ChatBody
 from tfsum.serving.json_tensor import FLOATS, INTEGERS
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.servable import Servable, Signature, TensorInfo
@@ -208,7 +209,8 @@ TENSOR = {"name": STRING, "datatype": STRING, "shape": {"type": "array", "items"
 DESCRIBED = {"type": "array", "items": _object(TENSOR)}
 FILLED = {"type": "array", "items": _object({**TENSOR, "data": {"type": "array"}})}
 # Name -> schema to which others refer
-SCHEMAS: Document = {"Error": {**_object({"error": STRING}), "additionalProperties": False}}
+ERROR = {"anyOf": [STRING, {"type": "object"}]}  # an object, as OpenAI's API has it, to a chat
+SCHEMAS: Document = {"Error": {**_object({"error": ERROR}), "additionalProperties": False}}
 
 
 def _described(kind: type) -> Document:
@@ -252,6 +254,17 @@ PATHS = {
                 {"anyOf": [_described(AnswerRecord), _described(Generated)]},
             ]
         },
+    ),
+    "/v1/models": _get(
+        "the models that summarize, as OpenAI's API lists them",
+        _object({"object": STRING, "data": {"type": "array", "items": {"type": "object"}}}),
+    ),
+    "/v1/chat/completions": _post(
+        "the summary of the text of a chat's last message, as OpenAI's API answers",
+        _described(ChatBody),
+        {"type": "object"},
+        "The messages ask for a summary, and may say how long; anything else gets 400. With"
+        " `stream`, the answer is events.",
     ),
 }
 # Path -> what it answers for a model of any kind

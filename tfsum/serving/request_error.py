@@ -63,6 +63,24 @@ class RequestError(Error):
         self.http_status = http_status or CODES[code][1]
 
 
+def headers_of(error: RequestError) -> dict[str, str]:
+    """The headers of HTTP that go with an error.
+
+    Args:
+        error: The error.
+
+    Example:
+        >>> headers_of(RequestError("RESOURCE_EXHAUSTED", "the queue is full", retry_after=1))
+        {'Retry-After': '1'}
+    """
+    headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:g}"}
+    if error.code == "UNAUTHENTICATED":
+        headers["WWW-Authenticate"] = "Bearer"
+    if error.http_status in (408, 413):
+        headers["Connection"] = "close"  # the rest of the body is not read
+    return headers
+
+
 def invalid(message: str) -> RequestError:
     """The error of a request with a wrong argument.
 

@@ -126,13 +126,28 @@ class SummarizeApi:
             RequestError: A field is wrong, or the model cannot do what is asked.
         """
         with self.use(request, fields) as servable:
-            asked = await self.asked(servable, fields)
-            take = request.scope["take"]
-            outputs = {}
-            for name, inputs in asked.calls.items():
-                found = self._predictor.predict(servable, servable.signatures[name], inputs, take)
-                outputs[name] = await unless_gone(request, found)
-            return JsonResponse(asked.answer(outputs))
+            return JsonResponse(await self.answered(request, servable, fields))
+
+    async def answered(
+        self, request: Request, servable: Servable, fields: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The fields of the answer of a model.
+
+        Args:
+            request: Request over HTTP.
+            servable: The loaded model.
+            fields: The body.
+
+        Raises:
+            RequestError: A field is wrong, or the model cannot do what is asked.
+        """
+        asked = await self.asked(servable, fields)
+        take = request.scope["take"]
+        outputs = {}
+        for name, inputs in asked.calls.items():
+            found = self._predictor.predict(servable, servable.signatures[name], inputs, take)
+            outputs[name] = await unless_gone(request, found)
+        return asked.answer(outputs)
 
     @contextlib.contextmanager
     def use(self, request: Request, fields: Mapping[str, Any]) -> Iterator[Servable]:

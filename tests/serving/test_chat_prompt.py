@@ -1,0 +1,89 @@
+"""What chats ask of a summarizer, as programs that people read in send it."""
+
+import pytest
+
+from tfsum.serving.chat_prompt import Prompt, prompt_of
+from tfsum.serving.request_error import RequestError
+
+TEXT = "The last ferry stops in March. It ran for 142 years."
+# The form of the requests of two readers: karakeep (packages/shared/prompts.ts) and the extension
+# ArticleSummary of FreshRSS.
+KARAKEEP = f"""
+Summarize the following content responding ONLY with the summary. You MUST follow these rules:
+- Summary must be in 3-4 sentences.
+- The summary must be in english.
+- Today's date is 2026-11-27. Do NOT question dates that are in the past.
+
+    {TEXT}"""
+KARAKEEP_TAGS = f"""
+You are an expert whose responsibility is to help with automatic tagging for a bookmarking app.
+Analyze the TEXT_CONTENT below and suggest relevant tags that describe its main ideas. The rules:
+- Aim for 3-5 tags.
+
+<TEXT_CONTENT>
+{TEXT}
+</TEXT_CONTENT>
+You must respond in JSON with the key "tags" and the value is an array of string tags."""
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([KARAKEEP], Prompt(TEXT, {"sentences": 4}, False)),
+        (["Please summarize this in 100 words.", f"input: \n{TEXT}"], ({"words": 100}, False)),
+        ([f"Summarize: {TEXT}"], ({}, False)),
+        ([f"{TEXT}\n\nTL;DR:"], ({}, False)),
+        ([f'Summarize the text as two bullet points:\n"""\n{TEXT}\n"""'], ({"sentences": 2}, True)),
+        (
+            [f"<article>\n{TEXT}\n</article>\nSum up in a single sentence."],
+            ({"sentences": 1}, False),
+        ),
+        ([f"다음 글을 세 문장으로 요약해 주세요.\n\n{TEXT}"], ({"sentences": 3}, False)),
+        (
+            [f"Fasse in 40 bis 60 Wörtern zusammen. Zusammenfassung:\n{TEXT}"],
+            ({"words": 60}, False),
+        ),
+        (["あなたは要約者です。200字", TEXT], ({"characters": 200}, False)),
+    ],
+)
+def test_the_text_and_its_length(messages, expected):
+    roles = ["system", "user"][-len(messages) :]
+    found = prompt_of([{"role": r, "content": c} for r, c in zip(roles, messages, strict=True)])
+    lengths, bullets = (
+        (expected.lengths, expected.bullets) if isinstance(expected, Prompt) else expected
+    )
+    assert found == Prompt(TEXT, lengths, bullets)
+
+
+def test_a_text_that_speaks_of_summaries_is_whole_where_the_system_asks():
+    text = "The summary of the report was short. It rained."
+    found = prompt_of(
+        [{"role": "system", "content": "Summarize."}, {"role": "user", "content": text}]
+    )
+    assert found.text == text
+
+
+def test_the_last_message_of_the_user_and_parts_of_text():
+    messages = [
+        {"role": "user", "content": "Summarize: It snowed."},
+        {"role": "assistant", "content": "It snowed."},
+        {"role": "user", "content": [{"type": "text", "text": f"Summarize: {TEXT}"}]},
+    ]
+    assert prompt_of(messages).text == TEXT
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"),
+    [
+        ([("user", KARAKEEP_TAGS)], "this server summarizes texts, and does nothing else"),
+        ([("user", "What is the capital of France?")], "summarizes texts, and does nothing else"),
+        ([("system", "Translate into French."), ("user", TEXT)], "does nothing else"),
+        ([("system", "Summarize.")], "none is the user's"),
+        ([("system", "Summarize."), ("user", "  \n")], "holds no text"),
+        ([("user", None)], "expected a text as content"),
+        ([("user", [{"type": "image_url", "image_url": {"url": "x"}}])], "parts of the type text"),
+    ],
+)
+def test_anything_else_is_refused(messages, reason):
+    with pytest.raises(RequestError, match=reason):
+        prompt_of([{"role": role, "content": content} for role, content in messages])

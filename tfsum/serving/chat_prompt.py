@@ -1,0 +1,144 @@
+"""What a program that knows language models asks of a summarizer: the text, and how long."""
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+
+from tfsum.serving.request_error import invalid, require
+
+LONGEST_LINE = 600  # characters of a line that tells what to do with the text
+# words of requests for a summary; a language's words by their beginnings
+SUMMARY = re.compile(
+    r"summar|\bsum (?:it )?up|synops|\btl;?dr|\bcondens|\bshorten|(?:key|main) points|\bgist\b"
+    r"|요약|간추|줄여"
+    r"|résum|\bresum|riassu|zusammenf|samenvat|sammanfatt|sammendrag|oppsummer|referér|tiivist"
+    r"|streszcz|podsum|rezum|shrn|összefogl|\bözet|περίληψ|резюм|кратк|стисл|обобщ|要約|まとめ|摘要"
+    r"|总结|總結|概括|tóm tắt|ringkas|สรุป|संक्षे|सारांश|ملخص|لخص|خلاصه|תקציר|סכם",
+    re.IGNORECASE,
+)
+# lines that stand around a text: a tag, quotes, a rule, a heading such as "Article:"
+MARK = re.compile(r"<[/!]?\w[^<>]{0,60}>|[`\"'=*_#~-]{3,}\w*|[^.!?。]{1,200}[::]")
+RULE = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s")  # of a list of what to do
+BEFORE_TEXT = re.compile(r"(?P<asked>[^::\n]{1,300}[::])\s+(?P<text>\S.*)", re.DOTALL)
+BULLETS = re.compile(
+    r"bullet|itemi[sz]ed|글머리|목록|불릿|箇条書き|要点列表|puces|stichpunkt", re.I
+)
+
+NUMBERS = "one two three four five six seven eight nine ten".split()
+KOREAN_NUMBERS = "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split()
+NUMBER = rf"(\d{{1,5}}|{'|'.join((*NUMBERS, *KOREAN_NUMBERS))}|a single)"
+# Field of a request -> how its number is asked for; of a range, such as 3-4, the larger one.
+LENGTHS = {
+    name: re.compile(
+        rf"(?:{NUMBER}\s*(?:-|–|~|to|or|bis|à|에서)\s*)?{NUMBER}[\s-]*(?:{units})", re.IGNORECASE
+    )
+    for name, units in {
+        "sentences": "sentence|bullet|(?:key |main )?points?|문장|줄|phrases|frases|sätze|frasi"
+        "|zinnen|句|文|zdani|предложени|речен",
+        "words": "words?|단어|mots|palabras|wörter|parole|palavras|woorden|słów|слов",
+        "characters": "characters?|letters|글자|자\\b|字|caract|zeichen",
+    }.items()
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Prompt:
+    """What is asked of a text.
+
+    Attributes:
+        text: The text.
+        lengths: Fields of a `SummaryRequest` that say how long its summary is to be.
+        bullets: Whether each sentence is to stand in a line of its own.
+
+    Example:
+        >>> Prompt("It rained.", {"sentences": 1}, bullets=False).text
+        'It rained.'
+    """
+
+    text: str
+    lengths: Mapping[str, int]
+    bullets: bool
+
+
+def prompt_of(messages: Sequence[Mapping[str, object]]) -> Prompt:
+    """Reads the messages of a chat: the text is that of the last one of the user.
+
+    Lines before and after it that ask for a summary, and what stands between them and the text, are
+    not part of it.
+
+    Args:
+        messages: Messages with `role` and `content`, as OpenAI's API has them.
+
+    Raises:
+        RequestError: Messages are of another form, or ask for something else than a summary.
+
+    Example:
+        >>> asked = "Summarize the article in two sentences.\\n\\nIt rained. It snowed. It froze."
+        >>> prompt_of([{"role": "user", "content": asked}])
+        Prompt(text='It rained. It snowed. It froze.', lengths={'sentences': 2}, bullets=False)
+    """
+    contents = [(str(message.get("role")), _text_of(message)) for message in messages]
+    users = [text for role, text in contents if role == "user"]
+    require(users, "messages: none is the user's; expected one whose content is the text")
+
+    system = [text for role, text in contents if role in ("system", "developer")]
+    before, text, after = _parted(users[-1], bool(SUMMARY.search("\n".join(system))))
+    asked = "\n".join((*system, before, after))
+    require(
+        SUMMARY.search(asked),
+        "this server summarizes texts, and does nothing else of what a language model does; say"
+        ' "Summarize" before the text or in the system message',
+    )
+    require(text, "the last message of the user holds no text beside what is asked of it")
+
+    found = {name: pattern.search(asked) for name, pattern in LENGTHS.items()}
+    lengths = {name: _number(match[2]) for name, match in found.items() if match}
+    return Prompt(text, lengths, bool(BULLETS.search(asked)))
+
+
+def _text_of(message: Mapping[str, object]) -> str:
+    """The text of a message, whose content is a text or a list of parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    if content is None or not all(isinstance(text, str) for text in texts) or not texts:
+        raise invalid("messages: expected a text as content, or parts of the type text alone")
+    return "\n".join(map(str, texts))
+
+
+def _parted(content: str, is_asked: bool) -> tuple[str, str, str]:
+    """What is asked before a text, the text, and what is asked after it; `is_asked` says that the
+    system message asks for a summary, so that a line that speaks of one belongs to the text."""
+    lines = content.strip("\n").split("\n")
+    first, last = 0, len(lines)
+    while first < last and _is_apart(lines[first], is_asked, first > 0):
+        first += 1
+    while last > first and _is_apart(lines[last - 1], is_asked, False):
+        last -= 1
+
+    before, text = "\n".join(lines[:first]), "\n".join(lines[first:last]).strip()
+    in_line = BEFORE_TEXT.fullmatch(text)
+    if not first and in_line and SUMMARY.search(in_line["asked"]):
+        before, text = in_line["asked"], in_line["text"]
+    return before, text, "\n".join(lines[last:])
+
+
+def _is_apart(line: str, is_asked: bool, in_list: bool) -> bool:
+    """Whether a line at an end of a message is not part of the text; `in_list` says that the one
+    before it was not."""
+    if not line.strip() or MARK.fullmatch(line.strip()):
+        return True
+    if in_list and RULE.match(line):
+        return len(line) <= LONGEST_LINE
+    asks = not is_asked and SUMMARY.search(line) and not BEFORE_TEXT.fullmatch(line.strip())
+    return bool(asks) and len(line) <= LONGEST_LINE
+
+
+def _number(word: str) -> int:
+    word = word.lower()
+    for numbers in (NUMBERS, KOREAN_NUMBERS):
+        if word in numbers:
+            return numbers.index(word) + 1
+    return max(1, int(word)) if word.isdigit() else 1
