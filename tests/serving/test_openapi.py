@@ -46,7 +46,12 @@ def test_each_way_to_ask_is_there(document):
         for path, item in document["paths"].items()
         if "post" in item
     }
-    others = {"/summarize", "/v1/chat/completions", "/v2/models/text/infer", "/v2/models/numbers/infer"}
+    others = {
+        "/summarize",
+        "/v1/chat/completions",
+        "/v2/models/text/infer",
+        "/v2/models/numbers/infer",
+    }
     assert asked == others | {
         f"{model}{version}:{method}"
         for model, numbers, methods in (

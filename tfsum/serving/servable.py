@@ -2,6 +2,7 @@
 without TensorFlow's Python where the C library can open the model."""
 
 import dataclasses
+import itertools
 import json
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ Arrays = dict[str, np.ndarray]  # name -> array, the rows first
 HEADER = "tfsum-defaults"
 CODE_OF_NUMBER = {number: code for code, (number, _) in CODES.items()}
 
+NUMBERS = itertools.count()
 FILLS = {"O": b"", "i": -1}  # kind of an array -> what fills up narrower rows; 0 in others
 SAMPLES = {"string": "a text", "bool": True, "float": 0.5, "double": 0.5, "half": 0.5}
 
@@ -211,6 +213,7 @@ class Servable:
 
     Attributes:
         name, version, path: The arguments.
+        number: A number that no other one loaded has.
         model: The model as it was opened.
         description: Content of assets.extra/tfsum.json; empty where another program wrote the
             SavedModel.
@@ -233,6 +236,7 @@ class Servable:
 
     def __init__(self, name: str, version: int, path: pathlib.Path) -> None:
         self.name, self.version, self.path = name, version, path
+        self.number = next(NUMBERS)
         self.description: dict = {}
         if (path / "assets.extra" / "tfsum.json").is_file():
             self.description = read_description(path)

@@ -21,11 +21,13 @@ from tfsum.generation.generator import generated_of
 from tfsum.inference.model_choice import AUTO, choose_model
 from tfsum.inference.texts import as_bytes, filled
 from tfsum.request import SummaryRequest, Value
+from tfsum.serving.document_cache import DocumentCache
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
-from tfsum.serving.predictor import Predictor, offload
+from tfsum.serving.predictor import Predictor, Take, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Arrays, Servable
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
+from tfsum.tasks.bert_sum_ext.document import OF_READING
 
 MOST_FIELDS = 10 * len(SummaryRequest.model_fields)
 
@@ -86,6 +88,8 @@ class SummarizeApi:
 
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
+        self._documents = DocumentCache(predictor.settings.document_cache)
+        self._again = asyncio.Semaphore(predictor.settings.threads)  # answers from what was read
         self.routes = [
             Route("/summarize", self.summarize, methods=["POST"]),
             Route("/models", self.models),
@@ -145,9 +149,28 @@ class SummarizeApi:
         take = request.scope["take"]
         outputs = {}
         for name, inputs in asked.calls.items():
-            found = self._predictor.predict(servable, servable.signatures[name], inputs, take)
-            outputs[name] = await unless_gone(request, found)
+            outputs[name] = await unless_gone(request, self._outputs(servable, name, inputs, take))
         return asked.answer(outputs)
+
+    async def _outputs(self, servable: Servable, name: str, inputs: Arrays, take: Take) -> Arrays:
+        """The outputs of a signature for one text, which is not read again if it was lately."""
+        predictor, again = self._predictor, name + OF_READING
+        is_read = name == "score" and "read" in servable.signatures
+        is_read |= again in servable.definitions
+        if not (is_read and predictor.settings.document_cache):
+            return await predictor.predict(servable, servable.signatures[name], inputs, take)
+
+        text = {"text": inputs["text"]}
+        key = self._documents.key(servable, inputs["text"][0])
+        read = self._documents.find(key)
+        if read is None:
+            read = await predictor.predict(servable, servable.signatures["read"], text, take)
+            self._documents.keep(key, read)
+        if name == "score":
+            return read
+        options = {name: value for name, value in inputs.items() if name != "text"}
+        async with self._again:
+            return await asyncio.to_thread(servable.run, again, {**read, **options})
 
     @contextlib.contextmanager
     def use(self, request: Request, fields: Mapping[str, Any]) -> Iterator[Servable]:

@@ -1,0 +1,73 @@
+"""A further question about a document that was read is answered without reading it again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tfsum.inference.exported_model import CSession
+from tfsum.serving.document_cache import DocumentCache
+
+QUESTIONS = (
+    {"sentences": 2},
+    {"words": 12, "keywords": 3},
+    {"query": "the bridge", "sentences": 1},
+    {"all": True},
+    {"all": True, "query": "the bridge"},
+)
+
+
+@pytest.fixture(scope="module", params=[1 << 20, 0], ids=["kept", "not kept"])
+def asked(request, serving, transformer):
+    asked = serving.Asked(transformer.folder.parent, document_cache=request.param)
+    return request.param, lambda **fields: asked("POST", "/summarize", json.dumps(fields).encode())
+
+
+def test_the_answers_are_equal_and_a_text_is_read_once(asked, article, transformer, monkeypatch):
+    import tfsum
+
+    limit, ask = asked
+    calls, call = [], CSession.call
+    monkeypatch.setattr(
+        CSession, "call", lambda self, name, inputs: calls.append(name) or call(self, name, inputs)
+    )
+    answers = [ask(text=article, **question).json() for question in QUESTIONS]
+    expected_calls = ["read", *(["extract_of_reading"] * 2), "keywords_of_reading"]
+    expected_calls += ["extract_of_reading", "relevance_of_reading"]
+    if not limit:
+        expected_calls = ["extract", "extract", "keywords", "extract", "score", "relevance"]
+    assert calls == expected_calls
+
+    summarize = tfsum.load(transformer.folder)
+    for question, answer in zip(QUESTIONS, answers, strict=True):
+        expected = summarize(article, **question)
+        assert [s["text"] for s in answer["sentences"]] == expected.sentences
+        assert [s["score"] for s in answer["sentences"]] == pytest.approx(expected.scores, abs=1e-5)
+        assert answer["warnings"] == expected.warnings
+        assert [w["text"] for w in answer.get("keywords", [])] == [
+            str(word) for word in expected.keywords or []
+        ]
+
+
+def test_another_text_is_another_document(asked, article):
+    _, ask = asked
+    first = ask(text=article, sentences=1).json()["summary"]
+    assert ask(text=article.split(". ", 1)[1], sentences=1).json()["summary"] != ""
+    assert ask(text=article, sentences=1).json()["summary"] == first
+
+
+def test_the_oldest_make_room_and_what_is_too_large_is_not_kept():
+    cache = DocumentCache(100)
+    for number in range(4):
+        cache.keep((number, b""), {"x": np.zeros(10, np.float32)})
+        cache.find((0, b""))  # asked about again and again
+    assert [cache.find((n, b"")) is not None for n in range(4)] == [True, False, False, True]
+    cache.keep((9, b""), {"x": np.zeros(26, np.float32)})
+    assert cache.find((9, b"")) is None and cache.size == 80
+
+
+def test_the_signatures_of_readings_are_not_served(serving, transformer):
+    asked = serving.Asked(transformer.folder.parent)
+    (model,) = asked("GET", "/models").json()["models"]
+    assert "read" in model["signatures"]
+    assert not [name for name in model["signatures"] if name.endswith("_of_reading")]
