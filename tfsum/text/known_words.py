@@ -14,6 +14,7 @@ from tfsum.text.rows import Rows, after
 OTHER, BEGINS, CONTINUES = 0, 1, 2
 # most frequent words, half of all words of English news and few of French read by its vocabulary
 FREQUENT = 100
+USUAL, LONG = 0.99, 50  # share of documents that are usual; words of one that is judged
 WELL_COVERED = 1000  # pieces of one script that make a vocabulary one of that script
 
 
@@ -88,27 +89,49 @@ class KnownWords(tf.Module):
         return Rows.of(pieces).sum(frequent) == lengths
 
 
-def frequent_words(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> dict:
+def frequent_words(
+    ids: np.ndarray, lengths: np.ndarray, vocabulary: list[str], unk_id: int
+) -> dict:
     """The most frequent words of a corpus, which tell other languages of the same letters apart.
 
     Args:
         ids: Word pieces of the corpus, one after another, (P,).
+        lengths: Number of word pieces of each document, (N,).
         vocabulary: Word pieces.
         unk_id: Id of the piece for unknown words.
 
     Returns:
-        `words`, the pieces, most frequent first; `share`, their share of all words.
+        `words`, the pieces, most frequent first; `share`, their share of all words; `least` and
+        `least_known`, the shares of frequent words and of whole ones that `USUAL` of the documents
+        with at least `LONG` words have, 1 where there are none such: a corpus in many languages has
+        documents with few of either.
 
     Example:
         >>> vocabulary = ["[PAD]", "[UNK]", "the", "rain", "##y"]
-        >>> frequent_words(np.array([2, 2, 3, 4]), vocabulary, unk_id=1)
-        {'words': ['the'], 'share': 0.6666666666666666}
+        >>> frequent_words(np.array([2, 2, 3, 4]), np.array([4]), vocabulary, unk_id=1)
+        {'words': ['the'], 'share': 0.6666666666666666, 'least': 1.0, 'least_known': 1.0}
     """
     begins, whole = _words(ids, *_tables(vocabulary, unk_id))
     counts = np.bincount(ids[whole], minlength=len(vocabulary))
     order = [int(i) for i in np.argsort(-counts, kind="stable")[:FREQUENT] if counts[i]]
     share = float(counts[order].sum() / max(1, begins.sum()))
-    return {"words": [vocabulary[i] for i in order], "share": share}
+
+    documents = np.repeat(np.arange(len(lengths)), lengths)
+    words, *parts = (
+        np.bincount(documents[mask], minlength=len(lengths))
+        for mask in (begins, whole & np.isin(ids, order), whole)
+    )
+    judged = words >= LONG
+    least = [
+        float(np.quantile(part[judged] / words[judged], 1 - USUAL)) if judged.any() else 1.0
+        for part in parts
+    ]
+    return {
+        "words": [vocabulary[i] for i in order],
+        "share": share,
+        "least": least[0],
+        "least_known": least[1],
+    }
 
 
 def known_share(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> float:

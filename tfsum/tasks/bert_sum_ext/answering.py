@@ -48,6 +48,8 @@ class Defaults:
         block_trigrams: Whether a sentence that repeats a word trigram is skipped.
         newline: Meaning of a new line.
         frequent: Share of frequent words in the training corpus; 0 where it is not known.
+        least_frequent: Share of them below which a text is of another kind or language.
+        least_known: Share of whole words below which a text is in another language.
 
     Example:
         >>> Defaults().sentences
@@ -59,6 +61,8 @@ class Defaults:
     block_trigrams: bool = False
     newline: str = "sentence"
     frequent: float = 0.0
+    least_frequent: float = 0.0
+    least_known: float = KNOWN_ENOUGH
 
 
 def defaults_of(description: Mapping[str, Any]) -> Defaults:
@@ -72,12 +76,16 @@ def defaults_of(description: Mapping[str, Any]) -> Defaults:
         >>> defaults_of({"sentences": 3, "block_trigrams": True, "text": text}).newline
         'auto'
     """
+    frequent = description.get("frequent", {})
+    share = frequent.get("share", 0.0)
     return Defaults(
         sentences=description["sentences"],
         automatic=description.get("automatic"),
         block_trigrams=bool(description["block_trigrams"]),
         newline=description["text"]["newline"],
-        frequent=description.get("frequent", {}).get("share", 0.0),
+        frequent=share,
+        least_frequent=min(FEW * share, frequent.get("least", 1.0)),
+        least_known=min(KNOWN_ENOUGH, frequent.get("least_known", 1.0)),
     )
 
 
@@ -203,7 +211,7 @@ class Question:
             row["score"][: len(offsets)].tolist(),
             offsets,
             float(row["coverage"]),
-            _warnings(text, row, self._defaults.frequent)
+            _warnings(text, row, self._defaults)
             + request_warnings(self._request, text, summary, float(row.get("nearest", 0.0))),
             newline,
             model,
@@ -303,18 +311,18 @@ def request_warnings(
     )
 
 
-def _warnings(text: str, row: Row, expected: float) -> list[AnswerWarning]:
-    """What the reader of an answer should know; `expected` is the share of frequent words in the
-    training corpus."""
+def _warnings(text: str, row: Row, defaults: Defaults) -> list[AnswerWarning]:
+    """What the reader of an answer should know."""
     coverage, known = float(row["coverage"]), float(row["known"])
     frequent, words = float(row.get("frequent", 1.0)), text.split()
-    is_foreign = frequent < FEW * expected and len(words) >= WORDS_TO_JUDGE
+    is_foreign = frequent < defaults.least_frequent and len(words) >= WORDS_TO_JUDGE
+    is_unknown = not is_foreign and known < defaults.least_known
     return warnings_of(
         {
             "empty": (not row["count"] and not words, {}),
             "none": (not row["count"] and bool(words), {}),
-            "words": (is_foreign, {"frequent": frequent, "expected": expected}),
-            "language": (not is_foreign and known < KNOWN_ENOUGH, {"known": known}),
+            "words": (is_foreign, {"frequent": frequent, "expected": defaults.frequent}),
+            "language": (is_unknown, {"known": known}),
             "unpunctuated": (bool(row.get("unpunctuated", False)), {}),
             "long_sentences": (coverage < 1, {"coverage": coverage}),
         }

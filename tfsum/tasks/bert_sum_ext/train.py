@@ -271,12 +271,12 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
         self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
 
         words = self._word_piece.vocabulary
-        ((pieces, _),) = load_columns(self._records, "pieces")
+        ((pieces, lengths),) = load_columns(self._records, "pieces")
         warn_of_unknown_words(pieces, self._word_piece)
         self.vocabularies = [words]
         self.model_settings = {
             "text": data.text,
-            "frequent": frequent_words(pieces, words, self._word_piece.unk_id),
+            "frequent": frequent_words(pieces, lengths, words, self._word_piece.unk_id),
             "recipe": recipe.without_folders(),
         }
         self.validation: ExtractiveValidation = ExtractiveValidation(
