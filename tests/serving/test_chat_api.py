@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 openai = pytest.importorskip("openai")
-import httpx
+import httpx2
 
 TEXT = (
     "The council met on Monday, he said. The bridge will cost forty million dollars. Rain fell all"
@@ -19,8 +19,8 @@ def chat(ask_shipped):
 
     def chat(ask):
         async def asked():
-            transport = httpx.ASGITransport(ask_shipped.server.application)
-            async with httpx.AsyncClient(transport=transport) as http:
+            transport = httpx2.ASGITransport(ask_shipped.server.application)
+            async with httpx2.AsyncClient(transport=transport) as http:
                 client = openai.AsyncOpenAI(
                     api_key="none",
                     base_url="http://localhost/v1",

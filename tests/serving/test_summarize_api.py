@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tfsum.inference.saved_model import DEFAULT_MODEL
+from tfsum.inference.saved_model import DEFAULT_MODEL, shipped_models
 
 TEXT = (
     "Seoul (AP) -- The council met on Monday, the caf\u00e9 \U0001f600 was full. The bridge will"
@@ -93,5 +93,5 @@ def test_it_counts_as_a_request_of_its_model(post, ask_shipped):
 
 def test_the_models(ask_shipped):
     models = ask_shipped("GET", "/models").json()["models"]
-    assert [model["name"] for model in models] == [DEFAULT_MODEL, "transformer_tatoeba_en_fr"]
+    assert [model["name"] for model in models] == [*shipped_models()]
     assert models[0]["kind"] == "extractive" and "extract" in models[0]["signatures"]

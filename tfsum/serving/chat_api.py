@@ -71,7 +71,9 @@ class ChatApi:
     async def models(self, request: Request) -> Response:
         """The models that summarize, and "auto", which chooses one by the text."""
         loaded = self._predictor.versions.available().items()
-        names = [name for name, (*_, servable) in loaded if servable.summarizes]
+        names = [
+            name for name, (*_, servable) in loaded if servable.takes_texts and servable.summarizes
+        ]
         models = [
             {"id": name, "object": "model", "created": 0, "owned_by": "tfsum"}
             for name in (AUTO, *names)

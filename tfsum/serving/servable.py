@@ -18,7 +18,7 @@ from tfsum.inference.saved_model import read_description
 from tfsum.inference.texts import as_bytes
 from tfsum.serving.request_error import CODES, RequestError, require
 from tfsum.tasks.bert_sum_ext.answering import Defaults, defaults_of
-from tfsum.tasks.bert_sum_ext.document import OF_READING
+from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tensorflow_messages import Fields, data_type_name
 
 Arrays = dict[str, np.ndarray]  # name -> array, the rows first

@@ -89,8 +89,7 @@ class ServerSettings(Checked):
     document_cache: Annotated[int, BYTES] = Field(
         64 << 20,
         ge=0,
-        description="Size of what is kept of the last documents, about which further questions are"
-        " then cheap; 0 for none.",
+        description="Size of what is kept of the last documents; 0 for none.",
     )
     max_document_bytes: Annotated[Size, BYTES] = Field(
         1_000_000, description="Size of a document in UTF-8 (413)."

@@ -27,7 +27,7 @@ from tfsum.serving.predictor import Predictor, Take, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Arrays, Servable
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
-from tfsum.tasks.bert_sum_ext.document import OF_READING
+from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 
 MOST_FIELDS = 10 * len(SummaryRequest.model_fields)
 

@@ -9,13 +9,14 @@ tf = pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.errors import Error
+from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.request import SummaryRequest
 from tfsum.tasks.bert_sum_ext.answering import LARGEST, Defaults, Question, request_warnings
 
 
 @pytest.fixture(scope="module")
-def summarize(shipped):
-    return shipped
+def summarize():
+    return tfsum.load(DEFAULT_MODEL)
 
 
 def _words(summary):

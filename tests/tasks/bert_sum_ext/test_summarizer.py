@@ -71,7 +71,7 @@ def test_trigram_blocking_is_an_option(summarize, article):
         {"characters": 500},
         {"share": 0.9},
         {"min_score": 0.001},
-        {"query": "Which ferry?", "words": 80},
+        {"query": "Which ferry?", "words": 80, "fill": True},
     ],
     ids=str,
 )

@@ -9,7 +9,7 @@ from tfsum.inference.model_choice import divide_texts
 from tfsum.inference.saved_model import read_description
 from tfsum.inference.texts import check_texts
 from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryRequest
-from tfsum.tasks.bert_sum_ext.document import Document, model_of, open_document
+from tfsum.tasks.bert_sum_ext.read_once import Reading, model_of, open_document
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 T = TypeVar("T")
@@ -69,14 +69,14 @@ class AutoSummarizer(Summarizer):
         return self._divided(texts, lambda model, part: model.keywords(part, number))
 
     @overload
-    def read(self, texts: str, newline: Newline | None = None) -> Document: ...  # type: ignore[overload-overlap]
+    def read(self, texts: str, newline: Newline | None = None) -> Reading: ...  # type: ignore[overload-overlap]
 
     @overload
-    def read(self, texts: Sequence[str], newline: Newline | None = None) -> list[Document]: ...
+    def read(self, texts: Sequence[str], newline: Newline | None = None) -> list[Reading]: ...
 
     def read(
         self, texts: str | Sequence[str], newline: Newline | None = None
-    ) -> Document | list[Document]:
+    ) -> Reading | list[Reading]:
         """Reads texts once, as `Summarizer.read`, each with the model that it is for.
 
         Args:
@@ -87,11 +87,11 @@ class AutoSummarizer(Summarizer):
             return self.read([texts], newline)[0]
         return self._divided(texts, lambda model, part: model.read(part, newline))
 
-    def open(self, data: bytes) -> Document:
+    def open(self, data: bytes) -> Reading:
         """Opens a document that one of the models has read, as `Summarizer.open`.
 
         Args:
-            data: Result of `Document.to_bytes`.
+            data: Result of `Reading.to_bytes`.
         """
         return open_document(
             data, {model_of(model): model for model in map(self._model_of, self._folders)}

@@ -4,7 +4,7 @@ from typing import Any
 
 from tfsum.export.golden import TEXTS, column
 from tfsum.request import INPUTS, Value
-from tfsum.tasks.bert_sum_ext.document import OF_READING
+from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 
 NAMES = {"float32": "float"}  # of types, where a signature's differs
 TYPES = {bool: "bool", int: "int32", float: "float", str: "string"}

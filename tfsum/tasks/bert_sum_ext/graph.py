@@ -9,7 +9,7 @@ from tfsum.errors import ExportError
 from tfsum.models import BertSumExt
 from tfsum.request import INPUTS
 from tfsum.tasks.bert_sum_ext.choosing import Options, choose_keywords, choose_sentences
-from tfsum.tasks.bert_sum_ext.document import OF_READING
+from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.bert_sum_ext.reading import Read, Reader, columns
 from tfsum.tasks.bert_sum_ext.reading_outputs import read_again, reading_outputs
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
@@ -279,8 +279,9 @@ class ExtractiveSummarizer(tf.Module):
             return by_words, {}
 
         def cosines() -> tf.Tensor:
-            of_queries = repeat(self.reader.embed_texts(queries), read.count)
-            return tf.reduce_sum(embeddings() * of_queries, 1)
+            of_queries = self.reader.embed_texts(queries)
+            of_queries = tf.where((queries != "")[:, tf.newaxis], of_queries, 0.0)
+            return tf.reduce_sum(embeddings() * repeat(of_queries, read.count), 1)
 
         near = tf.cond(tf.reduce_any(queries != ""), cosines, lambda: tf.zeros_like(by_words))
         rows = Rows.of(texts)

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfsum.tasks.bert_sum_ext.document import OF_PIECES, OF_SENTENCES
+from tfsum.tasks.bert_sum_ext.read_once import OF_PIECES, OF_SENTENCES
 from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.rows import Rows
 

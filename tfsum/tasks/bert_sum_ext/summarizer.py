@@ -7,7 +7,7 @@ from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts
 from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of, keywords_of
-from tfsum.tasks.bert_sum_ext.document import Document, model_of, open_document
+from tfsum.tasks.bert_sum_ext.read_once import Reading, model_of, open_document
 
 
 class Summarizer(ExportedModel):
@@ -131,14 +131,14 @@ class Summarizer(ExportedModel):
         return list(map(keywords_of, texts, rows))
 
     @overload
-    def read(self, texts: str, newline: Newline | None = None) -> Document: ...  # type: ignore[overload-overlap]
+    def read(self, texts: str, newline: Newline | None = None) -> Reading: ...  # type: ignore[overload-overlap]
 
     @overload
-    def read(self, texts: Sequence[str], newline: Newline | None = None) -> list[Document]: ...
+    def read(self, texts: Sequence[str], newline: Newline | None = None) -> list[Reading]: ...
 
     def read(
         self, texts: str | Sequence[str], newline: Newline | None = None
-    ) -> Document | list[Document]:
+    ) -> Reading | list[Reading]:
         """Reads texts once, for any number of requests.
 
         Args:
@@ -146,7 +146,7 @@ class Summarizer(ExportedModel):
             newline: Meaning of a new line, as in `tfsum.SummaryRequest`.
 
         Returns:
-            A `Document`, or a list of them for a sequence.
+            A `Reading`, or a list of them for a sequence.
 
         Raises:
             Error: An element is not a str, or an older tfsum exported the model.
@@ -155,16 +155,16 @@ class Summarizer(ExportedModel):
             return self.read([texts], newline)[0]
         question = Question(texts, SummaryRequest(newline=newline), defaults_of(self.description))
         rows = self._ask("read", {"text": question.encoded})
-        return [Document(self, text, row, newline) for text, row in zip(texts, rows, strict=True)]
+        return [Reading(self, text, row, newline) for text, row in zip(texts, rows, strict=True)]
 
-    def open(self, data: bytes) -> Document:
+    def open(self, data: bytes) -> Reading:
         """Opens a document that this model has read.
 
         Args:
-            data: Result of `Document.to_bytes`.
+            data: Result of `Reading.to_bytes`.
 
         Returns:
-            A `Document`.
+            A `Reading`.
 
         Raises:
             DataError: The data are broken, or another model read the text.

@@ -21,7 +21,7 @@ OF_PIECES = ("piece", "rate")
 OF_READING = "_of_reading"  # end of a signature's name that takes the outputs of `read` for a text
 
 
-class Document:
+class Reading:
     """A text that a model has read, which is what takes time: the model's scores, expectations and
     embeddings are kept, and answers come from them.
 
@@ -158,8 +158,8 @@ def model_of(model: ExportedModel) -> str:
     return f"{model.path.parent.name}/{model.path.name} {digest}"
 
 
-def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Document:
-    """A document from `Document.to_bytes`.
+def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Reading:
+    """A document from `Reading.to_bytes`.
 
     Args:
         data: Its result.
@@ -187,4 +187,4 @@ def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Document:
             " ask the model that read it"
         )
     reading = {**arrays, "sentence": np.array(sentences, object)}
-    return Document(models[name], decoded, reading, newline)
+    return Reading(models[name], decoded, reading, newline)
