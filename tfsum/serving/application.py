@@ -46,15 +46,16 @@ class Application:
         self._predictor = predictor
         self.draining = False
         summarize = SummarizeApi(predictor)
+        page = PageApi(predictor, summarize)
         routes = [
-            *PageApi(predictor, summarize).routes,
+            *page.routes,
             Route("/healthz", PlainTextResponse("ok\n"), methods=["GET"]),
             Route("/readyz", self._readyz),
             Route("/monitoring/prometheus/metrics", self._prometheus),
             Route("/metrics", self._prometheus),
             Route("/openapi.json", self._openapi),
             *summarize.routes,
-            *ChatApi(predictor, summarize).routes,
+            *ChatApi(predictor, summarize, page.read_file).routes,
             *OpenInference(predictor).routes,
             *RestApi(predictor).routes,
         ]

@@ -9,16 +9,15 @@ import math
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from pydantic import BaseModel, Field, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tfsum.inference.model_choice import AUTO
 from tfsum.inference.texts import as_bytes
-from tfsum.inputs.apart import text_apart
 from tfsum.request import TOKEN_BYTES
 from tfsum.serving.chat_prompt import Prompt, prompt_of
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
@@ -50,19 +49,28 @@ class ChatApi:
     Args:
         predictor: Predictor that answers within the limits of the server.
         summarize: Routes for programs that want a summary.
+        read_file: Function from a file's content and name to its text.
 
     Attributes:
         routes: Routes of the application.
 
     Example:
         >>> from tfsum.serving import Server, ServerSettings
+        >>> from tfsum.serving.page_api import PageApi
         >>> predictor = Server(settings=ServerSettings(port=0)).application._predictor
-        >>> [route.path for route in ChatApi(predictor, SummarizeApi(predictor)).routes]
+        >>> summarize = SummarizeApi(predictor)
+        >>> page = PageApi(predictor, summarize)
+        >>> [route.path for route in ChatApi(predictor, summarize, page.read_file).routes]
         ['/v1/chat/completions', '/v1/models']
     """
 
-    def __init__(self, predictor: Predictor, summarize: SummarizeApi) -> None:
-        self._predictor, self._summarize = predictor, summarize
+    def __init__(
+        self,
+        predictor: Predictor,
+        summarize: SummarizeApi,
+        read_file: Callable[[bytes, str], Awaitable[str]],
+    ) -> None:
+        self._predictor, self._summarize, self._read_file = predictor, summarize, read_file
         self.routes = [
             Route("/v1/chat/completions", self.complete, methods=["POST"]),
             Route("/v1/models", self.models, methods=["GET"]),
@@ -84,6 +92,8 @@ class ChatApi:
         """The summary of the text of the last message of the user."""
         try:
             return await self._complete(request)
+        except ClientDisconnect:
+            raise
         except Exception as error:
             failure = as_request_error(error)
             kind = "invalid_request_error" if failure.http_status < 500 else "server_error"
@@ -101,11 +111,8 @@ class ChatApi:
         prompt = prompt_of(body.messages)
         text = prompt.text
         if HTML.search(text):
-            settings = self._predictor.settings
-            html = f"<html><body>{text}</body></html>".encode("utf-8", "replace")
-            text = await unless_gone(
-                request, text_apart(html, "message.html", settings.timeout, settings.max_body)
-            )
+            html = as_bytes(f"<html><body>{text}</body></html>")
+            text = await unless_gone(request, self._read_file(html, "message.html"))
 
         fields: dict[str, object] = {"text": text, "model": body.model}
         with self._summarize.use(request, fields) as servable:

@@ -149,11 +149,19 @@ class PageApi:
         name = request.query_params.get("name", "")[:MAX_LOGGED]
         name = "".join(c for c in name if c.isprintable()) or "the file"
         body = await received(request, self._predictor)
-        reading = self._text_apart(body, name)
+        reading = self.read_file(body, name)
         return JsonResponse({"text": await unless_gone(request, reading)})
 
-    async def _text_apart(self, body: bytes, name: str) -> str:
-        """The text of a file, which is read when those before it are."""
+    async def read_file(self, body: bytes, name: str) -> str:
+        """The text of a file, which is read when those before it are.
+
+        Args:
+            body: Content of the file.
+            name: Name of the file, for errors.
+
+        Raises:
+            RequestError: The file cannot be read, or not in time.
+        """
         settings = self._predictor.settings
         require(
             not self._uploads.locked(),
