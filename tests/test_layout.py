@@ -38,6 +38,7 @@ PROPERTIES = {
     "serving/test_conformance.py": "the cases of TensorFlow Serving's REST API",
     "serving/test_grpc.py": "the gRPC services, as a client sees them",
     "serving/test_open_inference.py": "the Open Inference Protocol, as a client speaks it",
+    "docs/test_integrations.py": "the blocks of docs/integrations.md",
     "inputs/test_cases.py": "files after public reports: from bytes to what may be chosen",
     "serving/test_page.py": "the page in a browser",
     "tasks/bert_sum_abs/test_gap_sentences.py": "documents without summaries",
