@@ -17,7 +17,7 @@ CASES = {
     115 116 118 119
     """.split()
 }
-NOT_APPLICABLE = {104}
+NOT_APPLICABLE = {3, 104}
 
 
 def find_tested() -> set[int]:

@@ -41,7 +41,6 @@ CASES = [
     # 1 routing
     (1, "GET /v1/foo", None, 400, "Malformed request: GET /v1/foo"),
     (2, "POST /v1/foo", "", 400, "Malformed request: POST /v1/foo"),
-    # 3, GET /v1/models, lists models as OpenAI's API does; there it is a missing name
     (4, "GET /v1/models/debug/model_name", None, 400, "Malformed request"),
     (6, "GET /v1/models/foo:predict", None, 400, "Malformed request"),
     (7, "GET /v1/models/foo/version/50:predict", None, 400, "Malformed request"),
