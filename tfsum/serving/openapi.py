@@ -43,7 +43,7 @@ def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> D
 
     Example:
         >>> sorted(openapi_document({}, token=False)["paths"])[-4:]
-        ['/models', '/monitoring/prometheus/metrics', '/readyz', '/summarize']
+        ['/readyz', '/summarize', '/v1/chat/completions', '/v1/models']
     """
     paths = {**PATHS}
     for name, servables in models.items():
