@@ -44,6 +44,7 @@ You must respond in JSON with the key "tags" and the value is an array of string
             ({"words": 60}, False),
         ),
         (["あなたは要約者です。200字", TEXT], ({"characters": 200}, False)),
+        ([f"次の文章を3文で要約してください\uff1a{TEXT}"], ({"sentences": 3}, False)),
     ],
 )
 def test_the_text_and_its_length(messages, expected):

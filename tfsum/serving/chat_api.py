@@ -5,7 +5,6 @@ Source: OpenAI's API reference, "Create chat completion" and "List models".
 """
 
 import json
-import math
 import re
 import time
 import uuid
@@ -17,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tfsum.inference.model_choice import AUTO
-from tfsum.inference.texts import as_bytes
+from tfsum.inference.texts import as_bytes, tokens_of
 from tfsum.request import TOKEN_BYTES
 from tfsum.serving.chat_prompt import Prompt, prompt_of
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
@@ -165,19 +164,6 @@ class _Completion:
     def _event(self, choices: list[dict], **more: object) -> str:
         chunk = {**self._head, "object": "chat.completion.chunk", "choices": choices, **more}
         return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
-
-
-def tokens_of(text: str) -> int:
-    """Tokens of a language model, about.
-
-    Args:
-        text: A text.
-
-    Example:
-        >>> tokens_of("It rained.")
-        3
-    """
-    return math.ceil(len(as_bytes(text)) / TOKEN_BYTES)
 
 
 def _checked(fields: dict) -> ChatBody:

@@ -17,9 +17,11 @@ SUMMARY = re.compile(
     re.IGNORECASE,
 )
 # lines that stand around a text: a tag, quotes, a rule, a heading such as "Article:"
-MARK = re.compile(r"<[/!]?\w[^<>]{0,60}>|[`\"'=*_#~-]{3,}\w*|[^.!?。]{1,200}[::]")
+MARK = re.compile(r"<[/!]?\w[^<>]{0,60}>|[`\"'=*_#~-]{3,}\w*|[^.!?。]{1,200}[:\uff1a]")
 RULE = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s")  # of a list of what to do
-BEFORE_TEXT = re.compile(r"(?P<asked>[^::\n]{1,300}[::])\s+(?P<text>\S.*)", re.DOTALL)
+BEFORE_TEXT = re.compile(
+    r"(?P<asked>[^:\uff1a\n]{1,300}(?::\s|\uff1a))\s*(?P<text>\S.*)", re.DOTALL
+)
 BULLETS = re.compile(
     r"bullet|itemi[sz]ed|글머리|목록|불릿|箇条書き|要点列表|puces|stichpunkt", re.I
 )

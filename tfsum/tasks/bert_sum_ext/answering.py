@@ -4,7 +4,6 @@ needs no TensorFlow, as in a client."""
 import bisect
 import dataclasses
 import itertools
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -12,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from tfsum.errors import Error
-from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes, check_texts
+from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes, check_texts, tokens_of
 from tfsum.request import (
     DOCUMENT_SEPARATOR,
     INPUTS,
-    TOKEN_BYTES,
     AnswerWarning,
     Keyword,
     SummaryAnswer,
@@ -303,7 +301,7 @@ def request_warnings(
     limits = (
         (request.words, len(summary.split())),
         (request.characters, len(summary)),
-        (request.tokens, math.ceil(len(as_bytes(summary)) / TOKEN_BYTES)),
+        (request.tokens, tokens_of(summary)),
     )
     return warnings_of(
         {

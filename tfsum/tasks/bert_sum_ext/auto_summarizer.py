@@ -2,7 +2,7 @@
 
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar, overload
+from typing import TypeVar
 
 from tfsum.inference.exported_model import computed_in
 from tfsum.inference.model_choice import divide_texts
@@ -68,23 +68,8 @@ class AutoSummarizer(Summarizer):
         """
         return self._divided(texts, lambda model, part: model.keywords(part, number))
 
-    @overload
-    def read(self, texts: str, newline: Newline | None = None) -> Reading: ...  # type: ignore[overload-overlap]
-
-    @overload
-    def read(self, texts: Sequence[str], newline: Newline | None = None) -> list[Reading]: ...
-
-    def read(
-        self, texts: str | Sequence[str], newline: Newline | None = None
-    ) -> Reading | list[Reading]:
-        """Reads texts once, as `Summarizer.read`, each with the model that it is for.
-
-        Args:
-            texts: One text or a sequence of them.
-            newline: Meaning of a new line, as in `tfsum.SummaryRequest`.
-        """
-        if isinstance(texts, str):
-            return self.read([texts], newline)[0]
+    def _read(self, texts: Sequence[str], newline: Newline | None) -> list[Reading]:
+        """What the model that each text is for reads of it."""
         return self._divided(texts, lambda model, part: model.read(part, newline))
 
     def open(self, data: bytes) -> Reading:

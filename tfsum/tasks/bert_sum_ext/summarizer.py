@@ -152,7 +152,11 @@ class Summarizer(ExportedModel):
             Error: An element is not a str, or an older tfsum exported the model.
         """
         if isinstance(texts, str):
-            return self.read([texts], newline)[0]
+            return self._read([texts], newline)[0]
+        return self._read(texts, newline)
+
+    def _read(self, texts: Sequence[str], newline: Newline | None) -> list[Reading]:
+        """What the model reads of each text."""
         question = Question(texts, SummaryRequest(newline=newline), defaults_of(self.description))
         rows = self._ask("read", {"text": question.encoded})
         return [Reading(self, text, row, newline) for text, row in zip(texts, rows, strict=True)]
