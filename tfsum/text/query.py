@@ -5,8 +5,8 @@ import tensorflow as tf
 from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
-# The weight of meaning beside shared words: from 0.2 to 0.4 about as many lines of summaries of news
-# found their sentence as without, and more of those of design documents.
+# The weight of meaning beside shared words: from 0.2 to 0.4 about as many lines of summaries of
+# news found their sentence as without, and more of those of design documents.
 MEANING = 0.35
 
 
