@@ -23,9 +23,6 @@ REDUCTIONS = ("mean", "sum")
 # The mean loss of an n-gram beside that of a sentence, as the shipped model was trained: a tenth of
 # each n-gram's, of which a document has some 25 a sentence.
 WORD_LOSS_WEIGHT = 2.5
-# The mean loss of a sentence's embedding beside that of its label. The vectors of e5 lie in a cone,
-# any two at a cosine of 0.86, so that their mean alone has a loss of 0.07: this makes it 1.
-EMBEDDING_LOSS_WEIGHT = 14.0
 
 
 @saving.register_keras_serializable("tfsum")
@@ -48,7 +45,7 @@ class BertSumExt(BertSum):
     padding.
 
     With `embedding_width` the model also gives each sentence an embedding, a unit vector near those
-    of sentences that mean the same. It learns them, by the cosine between the two, from the vectors
+    of sentences that mean the same. It learns them, by `embedding_loss`, from the vectors
     `sentence_embeddings` (B, S, W) that another encoder gives each sentence alone, 0 for none
     (Reimers and Gurevych 2020, "Making Monolingual Sentence Embeddings Multilingual using Knowledge
     Distillation").
@@ -362,7 +359,7 @@ class BertSumExt(BertSum):
         scale = super().loss_scale(weight)
         if not self.loss_terms:
             return scale
-        factors = {"word_loss": WORD_LOSS_WEIGHT, "embedding_loss": EMBEDDING_LOSS_WEIGHT}
+        factors = {"word_loss": WORD_LOSS_WEIGHT}
         return scale * ops.convert_to_tensor(
             [factors.get(term.name, 1.0) for term in self.loss_terms], "float32"
         )

@@ -8,7 +8,6 @@ from tfsum.data.documents.windows import DocumentBatcher, load_windows
 from tfsum.data.records import make_record, write_shard
 from tfsum.errors import Error, RecipeError
 from tfsum.models import Bert, BertSumExt
-from tfsum.models.bert_sum_ext import EMBEDDING_LOSS_WEIGHT
 from tfsum.tasks.bert_sum_ext.teacher import sentence_embeddings
 from tfsum.text.word_piece import WordPiece
 
@@ -77,7 +76,8 @@ def test_another_vocabulary_is_refused(records, teacher, tmp_path):
 
 @pytest.mark.slow  # a graph of training; .ci/run runs it
 def test_a_model_learns_them(records, teacher):
-    """The loss is one less the mean cosine, and falls; batches leave out what is not read."""
+    """The loss is that of distances and similarities, and falls; batches leave out what is not
+    read."""
     word_piece = WordPiece.from_file(teacher / "vocab.txt")
     wanted = sentence_embeddings(records, str(teacher), word_piece, 16)
     documents = load_windows(records, 16, 2)
@@ -91,10 +91,13 @@ def test_a_model_learns_them(records, teacher):
     _, _, embeddings = model.read(batch)
     real = batch["sentence_starts"] >= 0
     real &= np.any(batch["sentence_embeddings"], -1)  # not those beyond the first window
-    cosine = np.sum(embeddings[real] * unit(batch["sentence_embeddings"][real]), -1)
-    assert losses["embedding_loss"] / EMBEDDING_LOSS_WEIGHT == pytest.approx(
-        1 - cosine.mean(), abs=1e-5
-    )
+    ours, theirs = embeddings[real], unit(batch["sentence_embeddings"][real])
+    distance = 1 - np.sum(ours * theirs, -1)
+    wanted, told = (np.exp(vectors @ theirs.T / 0.02) for vectors in (theirs, ours))
+    wanted, told = (similar / similar.sum(-1, keepdims=True) for similar in (wanted, told))
+    divergence = np.sum(wanted * np.log(wanted / told), -1)
+    expected = 14 * distance.mean() + divergence.mean()
+    assert losses["embedding_loss"] == pytest.approx(expected, abs=1e-4)
 
     history = model.fit(batch, epochs=30, verbose=0).history["embedding_loss"]
     assert history[-1] < 0.7 * history[0]
