@@ -42,7 +42,8 @@ def parse(argv: list[str]) -> tuple[ModuleType, argparse.Namespace]:
         description=benchmark.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    benchmark.add_arguments(parser)
+    for name, details in benchmark.OPTIONS.items():
+        parser.add_argument(name, **details)
     return benchmark, parser.parse_args(argv[1:])
 
 

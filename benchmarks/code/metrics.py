@@ -14,7 +14,6 @@ A checkout of tfsum has a row for its tfsum/ and one for its benchmarks/; any ot
     blank %          blank lines per 100 lines of function bodies
     a if b else c    conditional expressions per 100 lines of function bodies
     Any              parameters annotated with `Any` or a union with it; `dict[str, Any]` is none
-    of, see          entries of Args and Attributes that begin with "of", "see" or "likewise"
     legacy           lines with the word, outside papers/
 """
 
@@ -23,10 +22,9 @@ import ast
 import dataclasses
 import io
 import pathlib
-import re
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from benchmarks import results
 
@@ -34,8 +32,6 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 FUNCTION_LINES = 50  # the most lines of a function's body
 FILE_LINES = 400
-ENTRY = re.compile(r" {4}(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: \(.*?\))?:\s+(.*)")
-NO_NOUN = ("of", "see", "likewise")  # first words of an entry that is no noun phrase
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,24 +108,6 @@ def any_parameters(source: Source) -> int:
     return sum(isinstance(node, ast.arg) and is_any(node.annotation) for node in source.nodes)
 
 
-def argument_entries(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Name and first line of each entry of `Args:` and `Attributes:` in a file's docstrings."""
-    for node in nodes:
-        if not isinstance(node, ast.ClassDef | ast.Module | Function):
-            continue
-        section = ""
-        for line in (ast.get_docstring(node) or "").splitlines():
-            if line and not line.startswith(" "):
-                section = line
-            elif section in ("Args:", "Attributes:") and (entry := ENTRY.match(line)):
-                yield entry[1], entry[2]
-
-
-def is_no_noun(text: str) -> bool:
-    """Whether an entry begins with a word of `NO_NOUN`."""
-    return re.split(r"\W", text, maxsplit=1)[0].lower() in NO_NOUN
-
-
 def legacy_lines(source: Source) -> int:
     """The lines with the word "legacy", outside papers/."""
     if "papers" in source.name.parts:
@@ -166,7 +144,6 @@ def measure(sources: list[Source]) -> dict[str, str]:
         "blank %": share(sum(not line.strip() for line in inside), len(inside)),
         "a if b else c": share(conditionals, len(inside)),
         "Any": f"{sum(map(any_parameters, sources))}",
-        "of, see": f"{sum(is_no_noun(e) for s in sources for _, e in argument_entries(s.nodes))}",
         "legacy": f"{sum(map(legacy_lines, sources))}",
     }
 
@@ -183,14 +160,14 @@ def change(before: list[Source], after: list[Source]) -> str:
     return f"{old:,} -> {new:,} statements ({new - old:+,})"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folders", nargs="*", type=pathlib.Path, default=[pathlib.Path()])
-    parser.add_argument(
-        "--before",
-        metavar="FOLDER",
-        type=pathlib.Path,
-        help="an earlier state of the first: also print how many statements came and went",
-    )
+OPTIONS = {
+    "folders": {"nargs": "*", "type": pathlib.Path, "default": [pathlib.Path()]},
+    "--before": {
+        "metavar": "FOLDER",
+        "type": pathlib.Path,
+        "help": "an earlier state of the first: also print how many statements came and went",
+    },
+}
 
 
 def run(options: argparse.Namespace) -> None:

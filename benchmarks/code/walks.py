@@ -170,9 +170,10 @@ def counts(walk: Walk) -> dict[str, str]:
 WALKS = {"summarize": summarize, "request": request, "train": train, "row": row}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("walks", metavar="WALK", nargs="*", help=f"{', '.join(WALKS)}; all")
-    parser.add_argument("--files", action="store_true", help="also list the files of each walk")
+OPTIONS = {
+    "walks": {"metavar": "WALK", "nargs": "*", "help": f"{', '.join(WALKS)}; all"},
+    "--files": {"action": "store_true", "help": "also list the files of each walk"},
+}
 
 
 def run(options: argparse.Namespace) -> None:

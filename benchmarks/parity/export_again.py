@@ -24,7 +24,7 @@ from tfsum.formats.config_json import read_json
 from tfsum.formats.weight_names import variables_by_path
 
 KEPT = ("text", "recipe", "validation", "lead", "seconds", "frequent")  # of assets.extra/tfsum.json
-OPTIONS = {  # of the export, by the kind of model
+EXPORTED = {  # options of the export, by the kind of model
     "extractive": ("ops", "storage", "max_sentences", "sentences", "selection", "block_trigrams"),
     "abstractive": ("ops", "storage", "max_length"),
 }
@@ -69,10 +69,11 @@ def model_of(description: dict) -> keras.Model:
     return model
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("export", type=pathlib.Path)
-    parser.add_argument("destination", type=pathlib.Path)
-    parser.add_argument("--newline", help="of an extractive model; see `tfsum export`")
+OPTIONS = {
+    "export": {"type": pathlib.Path},
+    "destination": {"type": pathlib.Path},
+    "--newline": {"help": "of an extractive model; see `tfsum export`"},
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     model = model_of(description)
     assign(model, before)
 
-    names = OPTIONS[description["kind"]]
+    names = EXPORTED[description["kind"]]
     given = {name: description[name] for name in names if name in description}
     if options.newline:
         given["newline"] = options.newline
@@ -98,4 +99,4 @@ def run(options: argparse.Namespace) -> int:
         np.array_equal(before[name], after[name]) for name in before
     )
     print(f"{written}: {len(after)} weights, {'equal bit by bit' if same else 'NOT EQUAL'}")
-    return 0 if same else 1
+    return int(not same)

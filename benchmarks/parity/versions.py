@@ -22,7 +22,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 
 import numpy as np
 
@@ -118,48 +117,47 @@ def report(what: str, values: list, seconds: list[list[float]] | None = None) ->
     return before == after
 
 
-def timed(both: list[Checkout], rounds: int, work: Callable[[Checkout, int], float]) -> list:
-    """The seconds of work by each checkout, in turns."""
-    taken: list[list[float]] = [[], []]
-    for turn in range(rounds):
-        for checkout, seconds in zip(both, taken):
-            seconds.append(work(checkout, turn))
-    return taken
-
-
 def compare_summaries(both: list[Checkout], options: argparse.Namespace) -> bool:
     answers = {}
 
-    def summarize(checkout: Checkout, turn: int) -> float:
+    def summarize(checkout: Checkout) -> float:
         printed = checkout.output(SUMMARIZE, options.corpus.resolve(), options.documents)
         found = json.loads(printed.splitlines()[-1])
-        answers[checkout] = found["answers"]
+        answers[checkout.folder.name] = found["answers"]
         return found["seconds"]
 
-    seconds = timed(both, options.rounds, summarize)
-    return report("summaries", [answers[checkout] for checkout in both], seconds)
+    calls = {each.folder.name: functools.partial(summarize, each) for each in both}
+    taken = results.in_turns(calls, options.rounds)
+    return report("summaries", [answers[name] for name in taken], list(taken.values()))
 
 
 def compare_exports(both: list[Checkout], options: argparse.Namespace) -> bool:
-    def export(checkout: Checkout, turn: int) -> float:
-        words = (checkout.folder / "run" / "best", checkout.folder / "news" / str(turn + 1))
+    def export(checkout: Checkout) -> float:
+        """Exports the next version."""
+        words = (checkout.folder / "run" / "best", checkout.folder / "news")
         call = functools.partial(checkout.output, VERB, "export", *words, "--storage", "small")
         return results.seconds(call)
 
-    seconds = timed(both, options.rounds, export)
+    calls = {each.folder.name: functools.partial(export, each) for each in both}
+    taken = results.in_turns(calls, options.rounds)
     written = [c.files("news/1", "*.data*") | c.files("news/1", "golden.json") for c in both]
-    return report("export", written, seconds)
+    return report("export", written, list(taken.values()))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("before", type=pathlib.Path, help="the other checkout")
-    add("--corpus", type=pathlib.Path, required=True, help="documents as JSON lines")
-    add("--documents", type=int, default=200)
-    add("--recipe", type=pathlib.Path, default=ROOT / "training" / "bert_sum_ext_news.toml")
-    add("--steps", type=int, default=50)
-    add("--set", dest="overrides", action="append", default=[], metavar="SECTION.KEY=VALUE")
-    add("--rounds", type=int, default=3, help="of summarizing and exporting (default 3)")
+OPTIONS = {
+    "before": {"type": pathlib.Path, "help": "the other checkout"},
+    "--corpus": {"type": pathlib.Path, "required": True, "help": "documents as JSON lines"},
+    "--documents": {"type": int, "default": 200},
+    "--recipe": {"type": pathlib.Path, "default": ROOT / "training" / "bert_sum_ext_news.toml"},
+    "--steps": {"type": int, "default": 50},
+    "--set": {
+        "dest": "overrides",
+        "action": "append",
+        "default": [],
+        "metavar": "SECTION.KEY=VALUE",
+    },
+    "--rounds": {"type": int, "default": 3, "help": "of summarizing and exporting (default 3)"},
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -180,4 +178,4 @@ def run(options: argparse.Namespace) -> int:
         checkpoints = [checkout.checkpoint(options.steps) for checkout in both]
         equal &= report(f"first {options.steps} steps", checkpoints)
         equal &= compare_exports(both, options)
-    return 0 if equal else 1
+    return int(not equal)

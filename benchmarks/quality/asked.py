@@ -22,7 +22,6 @@ import collections
 import functools
 import re
 import tempfile
-from typing import Protocol
 
 import numpy as np
 from nltk.stem.porter import PorterStemmer
@@ -38,25 +37,6 @@ KINDS = ("rouge1", "rouge2", "rougeLsum")
 SAID = 0.3  # the least ROUGE-1 and 2 together of a sentence that says a query
 
 Scores = dict[str, list[dict[str, float]]]  # program -> ROUGE of each answer, in percent
-
-
-class Answer(Protocol):
-    """What a summary of tfsum has."""
-
-    sentences: list[str]
-    offsets: list[tuple[int, int]]
-
-
-class Summarizer(Protocol):
-    """What `tfsum.load` gives."""
-
-    def __call__(self, text: str, **asked: int | float | str) -> Answer: ...
-
-    def score(self, texts: list[str]) -> list[Answer]: ...
-
-    def keywords(self, texts: list[str], number: int) -> list[list[str]]: ...
-
-    def together(self, texts: list[str], words: int) -> Answer: ...
 
 
 def cut(sentences: list[str], words: int) -> str:
@@ -137,7 +117,7 @@ def by_bm25(others: OtherInterpreter, query: str, sentences: list[str]) -> list[
     return [int(i) for i in np.argsort(-np.array(scores), kind="stable")]
 
 
-def budgets(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
+def budgets(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
     """Prints ROUGE, words and the share of the budget, for each budget and system."""
     sentences = [each.sentences for each in model.score([row["text"] for row in rows])]
     orders = [others.ask(rank=each) for each in sentences]
@@ -162,7 +142,7 @@ def budgets(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> No
     results.show(shown)
 
 
-def keywords(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
+def keywords(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
     """Prints the recall of each program and the words of its keywords."""
     texts = [row["text"] for row in rows]
     fitted = others.ask(texts=texts)
@@ -188,7 +168,7 @@ def keywords(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> N
     )
 
 
-def queries(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
+def queries(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
     """Prints how often the sentence that a query is about is the first or among three."""
     found = collections.defaultdict(list)  # program -> (whether first, whether among three)
     minilm = MiniLM()
@@ -219,7 +199,7 @@ def queries(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> No
     results.show(shown)
 
 
-def meetings(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
+def meetings(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
     """Prints ROUGE of 250 words of a meeting against the answer to a question."""
     found: Scores = collections.defaultdict(list)
     minilm = MiniLM()
@@ -242,7 +222,7 @@ def meetings(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> N
     results.show({name: rouge_row(scores) for name, scores in found.items()})
 
 
-def together(model: Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
+def together(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
     """Prints ROUGE of one summary of two documents, and what is said twice of one and its copy."""
     found: Scores = collections.defaultdict(list)
     for pair in zip(rows[::2], rows[1::2]):
@@ -274,11 +254,12 @@ ASK = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=ASK)
-    parser.add_argument("corpus")
-    parser.add_argument("--limit", type=int, default=500)
-    parser.add_argument("--model", help="an extractive export (default: the shipped)")
+OPTIONS = {
+    "what": {"choices": ASK},
+    "corpus": {},
+    "--limit": {"type": int, "default": 500},
+    "--model": {"help": "an extractive export (default: the shipped)"},
+}
 
 
 def run(options: argparse.Namespace) -> None:

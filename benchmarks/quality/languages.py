@@ -24,13 +24,13 @@ from tfsum.text.sentence_splitter import SentenceSplitter
 NEWLINE = "sentence"  # what a new line means in the documents of every corpus here
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of this benchmark."""
-    parser.add_argument("corpus", nargs="+", help="documents with their summaries, as JSON lines")
-    parser.add_argument("--model", action="append", required=True, metavar="NAME=FOLDER")
-    parser.add_argument("--group", default="lang", help="field by which documents are grouped")
-    parser.add_argument("--sentences", type=int, default=3)
-    parser.add_argument("--limit", type=int, help="documents of each group, evenly from all")
+OPTIONS = {
+    "corpus": {"nargs": "+", "help": "documents with their summaries, as JSON lines"},
+    "--model": {"action": "append", "required": True, "metavar": "NAME=FOLDER"},
+    "--group": {"default": "lang", "help": "field by which documents are grouped"},
+    "--sentences": {"type": int, "default": 3},
+    "--limit": {"type": int, "help": "documents of each group, evenly from all"},
+}
 
 
 def within(sentences: Sequence[str], characters: int) -> list[str]:

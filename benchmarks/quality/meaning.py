@@ -29,14 +29,14 @@ AT_ONCE = 64  # texts of a call
 Embed = Callable[[Sequence[str]], np.ndarray]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of this benchmark."""
-    parser.add_argument("pairs", nargs="+", type=pathlib.Path, help="two texts a line, with a tab")
-    parser.add_argument("--model", action="append", default=[], metavar="NAME=FOLDER")
-    parser.add_argument("--bert", action="append", default=[], metavar="NAME=FOLDER")
-    parser.add_argument("--prefix", default="query: ", help="text before each one, of --bert")
-    parser.add_argument("--near", metavar="NAME", help="the system that others learned from")
-    parser.add_argument("--limit", type=int, default=1000, help="lines read")
+OPTIONS = {
+    "pairs": {"nargs": "+", "type": pathlib.Path, "help": "two texts a line, with a tab"},
+    "--model": {"action": "append", "default": [], "metavar": "NAME=FOLDER"},
+    "--bert": {"action": "append", "default": [], "metavar": "NAME=FOLDER"},
+    "--prefix": {"default": "query: ", "help": "text before each one, of --bert"},
+    "--near": {"metavar": "NAME", "help": "the system that others learned from"},
+    "--limit": {"type": int, "default": 1000, "help": "lines read"},
+}
 
 
 def by_length(embed: Embed, texts: Sequence[str]) -> np.ndarray:

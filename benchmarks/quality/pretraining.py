@@ -136,13 +136,14 @@ def save(weights: str, records: str, folder: str) -> None:
     model.save_pretrained(folder, words, {"text": text})
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("rows", "train", "save"))
-    parser.add_argument("paths", nargs="+")
-    parser.add_argument("--minutes", type=float, default=4)
-    parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--rate", type=float, default=1e-3)
-    parser.add_argument("--dropout", type=float, default=0.1)
+OPTIONS = {
+    "what": {"choices": ("rows", "train", "save")},
+    "paths": {"nargs": "+"},
+    "--minutes": {"type": float, "default": 4},
+    "--batch": {"type": int, "default": 512},
+    "--rate": {"type": float, "default": 1e-3},
+    "--dropout": {"type": float, "default": 0.1},
+}
 
 
 def run(options: argparse.Namespace) -> None:

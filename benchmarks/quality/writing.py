@@ -79,14 +79,17 @@ def text_row(texts: list[str], references: list[str], sources: list[str]) -> res
     }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model")
-    parser.add_argument("corpus")
-    parser.add_argument("--limit", type=int, help="only the first documents")
-    parser.add_argument(
-        "--extract", type=int, metavar="N", help="read N sentences, selected by the shipped model"
-    )
-    parser.add_argument("--show", type=int, default=3, help="summaries to show")
+OPTIONS = {
+    "model": {},
+    "corpus": {},
+    "--limit": {"type": int, "help": "only the first documents"},
+    "--extract": {
+        "type": int,
+        "metavar": "N",
+        "help": "read N sentences, selected by the shipped model",
+    },
+    "--show": {"type": int, "default": 3, "help": "summaries to show"},
+}
 
 
 def run(options: argparse.Namespace) -> None:

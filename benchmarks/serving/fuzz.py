@@ -68,7 +68,7 @@ def read_texts(body: bytes) -> tuple[list[bytes], bool] | None:
         return None
 
     rows = "instances" in document
-    given = document["instances"] if rows else document["inputs"]
+    given = document.get("instances", document.get("inputs"))
     if not rows and isinstance(given, dict):
         given = given.get("text")
     if not isinstance(given, list) or (rows and not given) or len(given) > MAX_ROWS:
@@ -269,11 +269,12 @@ def send_all(server: Serving, options: argparse.Namespace) -> tuple[collections.
     return outcomes, memory
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--requests", type=int, default=20000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--limits", action="store_true")
+OPTIONS = {
+    "--requests": {"type": int, "default": 20000},
+    "--seed": {"type": int, "default": 0},
+    "--clients": {"type": int, "default": 16},
+    "--limits": {"action": "store_true"},
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -297,4 +298,4 @@ def run(options: argparse.Namespace) -> int:
     if "Traceback" in log:
         print(log[log.index("Traceback") - 200 :][:3000])
     bad = "Traceback" in log or any(outcomes[name] for name in BAD)
-    return 1 if bad or not alive or status else 0
+    return int(bad or not alive or status != 0)

@@ -107,7 +107,7 @@ def find(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) 
             rate = rate * step if fast else rate / step
     results.show(rows)
     print(f"highest rate with a 99th percentile under {SLOWEST:g} s: {best:.2f} a second")
-    return 0 if best else 1
+    return int(not best)
 
 
 def steady(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
@@ -143,7 +143,7 @@ def steady(requests: Requests, folder: pathlib.Path, options: argparse.Namespace
     )
     right = {one.outcome for one in full + sent} == {"ok"}
     fast = np.percentile([one.seconds for one in sent], 99) < SLOWEST
-    return 0 if right and fast else 1
+    return int(not (right and fast))
 
 
 def overload(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
@@ -291,18 +291,22 @@ async def ask_again(port: int, requests: Requests) -> AsyncIterator[Ask]:
 WAYS = {"find": find, "steady": steady, "overload": overload, "faults": faults}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("what", choices=WAYS)
-    add("corpus", help="JSON lines with `text`")
-    add("--rate", type=float, default=2.0, help="requests a second; in `find` the first")
-    add("--seconds", type=float, default=60)
-    add("--minutes", type=float, default=10)
-    add("--probes", type=int, default=6)
-    add("--documents", type=int, default=200)
-    add("--clients", type=int, nargs="+", default=[4, 32, 200, 1000])
-    add("--checkout", type=pathlib.Path, default=corpora.ROOT)
-    add("--serve", nargs=argparse.REMAINDER, default=[], help="options of `tfsum serve`, last")
+OPTIONS = {
+    "what": {"choices": WAYS},
+    "corpus": {"help": "JSON lines with `text`"},
+    "--rate": {"type": float, "default": 2.0, "help": "requests a second; in `find` the first"},
+    "--seconds": {"type": float, "default": 60},
+    "--minutes": {"type": float, "default": 10},
+    "--probes": {"type": int, "default": 6},
+    "--documents": {"type": int, "default": 200},
+    "--clients": {"type": int, "nargs": "+", "default": [4, 32, 200, 1000]},
+    "--checkout": {"type": pathlib.Path, "default": corpora.ROOT},
+    "--serve": {
+        "nargs": argparse.REMAINDER,
+        "default": [],
+        "help": "options of `tfsum serve`, last",
+    },
+}
 
 
 def run(options: argparse.Namespace) -> int:

@@ -94,8 +94,9 @@ def measure(port: int, kilobytes: int) -> results.Row:
     }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kilobytes", type=int, nargs="+", default=[300, 3000])
+OPTIONS = {
+    "--kilobytes": {"type": int, "nargs": "+", "default": [300, 3000]},
+}
 
 
 def run(options: argparse.Namespace) -> None:

@@ -124,24 +124,24 @@ class Maker:
         )
         return "bytes", json.dumps({"inputs": {"text": texts}}).encode()
 
+    def of_kind(self, kind: str) -> bytes:
+        match kind:
+            case "json":
+                made = self.json(4)
+                return json.dumps(self.one_of({"instances": made}, made)).encode()
+            case "bytes":
+                return self.random.bytes(self.random.integers(0, 300))
+            case "deep":
+                deep = self.one_of(b"[", b'{"a":') * int(self.random.integers(1, 100_000))
+                begin = self.one_of(b"", b'{"instances":', b'{"instances":["a"],"x":')
+                return begin + deep
+            case "mutated":
+                return self.mutated(self.body())
+        return self.body()
+
     def request(self) -> tuple[str, bytes]:
         """A kind of body, and the body."""
         kind = self.one_of(
             "correct", "correct", "mutated", "mutated", "json", "json", "bytes", "deep"
         )
-        if kind == "mutated":
-            return kind, self.mutated(self.body())
-        if kind == "json":
-            made = self.json(4)
-            return (
-                kind,
-                json.dumps(made if self.random.integers(2) else {"instances": made}).encode(),
-            )
-        if kind == "bytes":
-            return kind, self.random.bytes(self.random.integers(0, 300))
-        if kind == "deep":
-            deep = self.one_of(b"[", b'{"a":') * int(self.random.integers(1, 100_000))
-            return kind, self.one_of(
-                deep, b'{"instances":' + deep, b'{"instances":["a"],"x":' + deep
-            )
-        return kind, self.body()
+        return kind, self.of_kind(kind)

@@ -36,6 +36,7 @@ from tfsum.models import Transformer
 
 OURS, HUB = ("tfsum", "tfsum-xla", "uncached"), ("keras-hub", "keras-hub-xla")
 IN_TORCH = ("marian", "ctranslate2", "ctranslate2-int8")
+EVERYONE = (*OURS, *IN_TORCH, *HUB)
 BEAMS = 4
 MOST_UNCACHED_ROWS = 8  # more rows take minutes
 OUT_OF_REACH = -1e9  # bias of the end token
@@ -229,16 +230,22 @@ def cells(tokens: int, seconds: dict[str, float]) -> results.Row:
     }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add, everyone = parser.add_argument, (*OURS, *IN_TORCH, *HUB)
-    add("--torch-python", metavar="PYTHON", help="with torch, transformers and ctranslate2")
-    add("--size", choices=SIZES, default="base")
-    add("--tokens", type=int, default=64, help="of each sequence")
-    add("--batches", type=int, nargs="+", default=[1, 8, 32])
-    add("--beams", type=int, nargs="+", default=[1, BEAMS], choices=[1, BEAMS], help="1 is greedy")
-    add("--rounds", type=int, default=5)
-    add("--threads", type=int, default=os.cpu_count())
-    add("--only", nargs="+", choices=everyone, default=everyone)
+OPTIONS = {
+    "--torch-python": {"metavar": "PYTHON", "help": "with torch, transformers and ctranslate2"},
+    "--size": {"choices": SIZES, "default": "base"},
+    "--tokens": {"type": int, "default": 64, "help": "of each sequence"},
+    "--batches": {"type": int, "nargs": "+", "default": [1, 8, 32]},
+    "--beams": {
+        "type": int,
+        "nargs": "+",
+        "default": [1, BEAMS],
+        "choices": [1, BEAMS],
+        "help": "1 is greedy",
+    },
+    "--rounds": {"type": int, "default": 5},
+    "--threads": {"type": int, "default": os.cpu_count()},
+    "--only": {"nargs": "+", "choices": EVERYONE, "default": EVERYONE},
+}
 
 
 def run(options: argparse.Namespace) -> None:

@@ -82,12 +82,13 @@ def add_rows(
         before = size, found["seconds"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kilobytes", type=int, nargs="*", default=[1, 10, 100, 1000, 10_000])
-    parser.add_argument("--batches", type=int, nargs="*", default=[1, 4, 16, 64, 256])
-    parser.add_argument("--models", nargs="+", choices=("shipped", "base"), default=["shipped"])
-    parser.add_argument("--compute", default="float32")
-    parser.add_argument("--cell", nargs=4, help=argparse.SUPPRESS)
+OPTIONS = {
+    "--kilobytes": {"type": int, "nargs": "*", "default": [1, 10, 100, 1000, 10_000]},
+    "--batches": {"type": int, "nargs": "*", "default": [1, 4, 16, 64, 256]},
+    "--models": {"nargs": "+", "choices": ("shipped", "base"), "default": ["shipped"]},
+    "--compute": {"default": "float32"},
+    "--cell": {"nargs": 4, "help": argparse.SUPPRESS},
+}
 
 
 def run(options: argparse.Namespace) -> None:

@@ -74,7 +74,7 @@ def interval(ratios: list[float]) -> tuple[float, float, float]:
 
 def exit_status(high: float) -> int:
     """1 where the upper end of the interval is too large."""
-    return 0 if high < MOST else 1
+    return int(high >= MOST)
 
 
 def fit(model: keras.Model, rows: dict | tuple) -> Steps:
@@ -141,10 +141,11 @@ def systems(devices: int) -> dict[str, Steps]:
     return made | {"loop": loop(strategy, theirs, (inputs, labels))}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--devices", type=int, default=1, choices=(1, 2))
-    parser.add_argument("--rounds", type=int, default=40, help="6 or more; default 40")
-    parser.add_argument("--steps", type=int, default=10, help="of a round; default 10")
+OPTIONS = {
+    "--devices": {"type": int, "default": 1, "choices": (1, 2)},
+    "--rounds": {"type": int, "default": 40, "help": "6 or more; default 40"},
+    "--steps": {"type": int, "default": 10, "help": "of a round; default 10"},
+}
 
 
 def run(options: argparse.Namespace) -> int:

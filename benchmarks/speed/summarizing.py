@@ -214,13 +214,14 @@ def corpus_rows(
     return rows
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("exports", nargs="*", type=pathlib.Path, default=[shipped_model()])
-    parser.add_argument("--compute", nargs="+", default=["float32", computed_in("auto")])
-    parser.add_argument("--rivals", nargs="*", choices=RIVALS, default=RIVALS)
-    parser.add_argument("--corpus", type=pathlib.Path)
-    parser.add_argument("--documents", type=int, default=1000)
-    parser.add_argument("--quick", action="store_true")
+OPTIONS = {
+    "exports": {"nargs": "*", "type": pathlib.Path, "default": [shipped_model()]},
+    "--compute": {"nargs": "+", "default": ["float32", computed_in("auto")]},
+    "--rivals": {"nargs": "*", "choices": RIVALS, "default": RIVALS},
+    "--corpus": {"type": pathlib.Path},
+    "--documents": {"type": int, "default": 1000},
+    "--quick": {"action": "store_true"},
+}
 
 
 def run(options: argparse.Namespace) -> None:

@@ -32,8 +32,10 @@ from tfsum.models import BertSumExt
 
 SENTENCE = 32  # tokens of a sentence
 VOCABULARY = 30522
-RIVALS = {"torch": "rivals", "KerasHub": "keras_hub"}  # program -> its environment
-PROGRAMS = {"torch": "speed.training_torch", "KerasHub": "speed.training_keras_hub"}
+RIVALS = {  # name -> environment, and program
+    "torch": ("rivals", "speed.training_torch"),
+    "KerasHub": ("keras_hub", "speed.training_keras_hub"),
+}
 
 
 def windows(rows: int, length: int) -> dict[str, np.ndarray]:
@@ -89,14 +91,15 @@ def rates(models: dict, rounds: int, steps: int, **asked: str | int) -> results.
     return cells
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rows", type=int, nargs="+", default=[8, 64])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=50, help="of a round")
-    parser.add_argument("--dtype", nargs="+", choices=("float32", "bfloat16"), default=["bfloat16"])
-    parser.add_argument("--base", action="store_true", help="BERT base instead of MiniLM")
-    parser.add_argument("--quick", action="store_true", help="a toy, to see that it runs")
-    parser.add_argument("--rivals", nargs="*", choices=RIVALS, default=list(RIVALS))
+OPTIONS = {
+    "--rows": {"type": int, "nargs": "+", "default": [8, 64]},
+    "--rounds": {"type": int, "default": 5},
+    "--steps": {"type": int, "default": 50, "help": "of a round"},
+    "--dtype": {"nargs": "+", "choices": ("float32", "bfloat16"), "default": ["bfloat16"]},
+    "--base": {"action": "store_true", "help": "BERT base instead of MiniLM"},
+    "--quick": {"action": "store_true", "help": "a toy, to see that it runs"},
+    "--rivals": {"nargs": "*", "choices": RIVALS, "default": list(RIVALS)},
+}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -118,10 +121,9 @@ def run(options: argparse.Namespace) -> None:
     rows = {}
     for dtype in options.dtype:
         others = {
-            name: OtherInterpreter(
-                environment(RIVALS[name]), PROGRAMS[name], {**task, "dtype": dtype}
-            )
-            for name in options.rivals
+            name: OtherInterpreter(environment(python), program, {**task, "dtype": dtype})
+            for name, (python, program) in RIVALS.items()
+            if name in options.rivals
         }
         for name, other in others.items():
             print(f"{name}: {other.facts['versions']} ({other.facts['device']})", flush=True)
