@@ -65,6 +65,44 @@ def test_sentence_by_sentence(chat, shipped):
     assert chunks[-1].usage.total_tokens > 0 and not chunks[-1].choices
 
 
+def respond(content, **given):
+    async def ask(client):
+        answer = await client.responses.create(**{"model": "auto", "input": content, **given})
+        return [each async for each in answer] if given.get("stream") else answer
+
+    return ask
+
+
+def test_a_model_response(chat, shipped):
+    text = {"format": {"type": "text"}}
+    answer = chat(respond(TEXT, instructions="Summarize in two sentences.", text=text, store=False))
+    assert answer.output_text == shipped(TEXT, sentences=2).summary
+    assert answer.status == "completed" and answer.model == "bert_sum_ext_news_en"
+    assert answer.usage.output_tokens == -(-len(answer.output_text) // 4)
+    assert type(answer).model_validate(answer.to_dict()) == answer
+    parts = [{"role": "user", "content": [{"type": "input_text", "text": f"Summarize:\n{TEXT}"}]}]
+    assert 0 < len(chat(respond(parts, max_output_tokens=14)).output_text) <= 4 * 14
+
+
+def test_the_events_of_a_model_response(chat, shipped):
+    """As the newest ArticleSummary of FreshRSS asks."""
+    asked = [
+        {"role": "system", "content": "Summarize in 2 sentences."},
+        {"role": "user", "content": f"input: \n{TEXT}"},
+    ]
+    options = {"reasoning": {"effort": "minimal"}, "max_output_tokens": 2048, "stream": True}
+    events = chat(respond(asked, **options))
+    expected = shipped(TEXT, sentences=2)
+    deltas = [each.delta for each in events if each.type == "response.output_text.delta"]
+    assert deltas == [expected.sentences[0], " " + expected.sentences[1]]
+    assert [each.sequence_number for each in events] == list(range(len(events)))
+    for each in events:
+        assert type(each).model_validate(each.to_dict()) == each
+    assert events[0].type == "response.created" and events[0].response.status == "in_progress"
+    assert events[-1].type == "response.completed"
+    assert events[-1].response.output_text == expected.summary
+
+
 def test_within_the_tokens_that_there_is_room_for(chat):
     answer = chat(create(f"Summarize:\n{TEXT}", max_completion_tokens=14))
     assert 0 < len(answer.choices[0].message.content) <= 4 * 14
@@ -105,3 +143,17 @@ def test_what_a_summarizer_cannot_do(chat, given, error, reason):
     with pytest.raises(getattr(openai, error), match=reason) as found:
         chat(create(**{"content": f"Summarize:\n{TEXT}", **given}))
     assert found.value.body["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"content": "What is the capital of France?"}, "summarizes texts"),
+        ({"content": 5}, "input: Input should be a valid list"),
+        ({"previous_response_id": "resp_1"}, "keeps no answers"),
+        ({"text": {"format": {"type": "json_object"}}}, "text.format: a summary is text"),
+    ],
+)
+def test_what_no_model_response_can_be(chat, given, reason):
+    with pytest.raises(openai.BadRequestError, match=reason):
+        chat(respond(**{"content": f"Summarize:\n{TEXT}", **given}))

@@ -6,8 +6,8 @@ from tfsum.serving.chat_prompt import Prompt, prompt_of
 from tfsum.serving.request_error import RequestError
 
 TEXT = "The last ferry stops in March. It ran for 142 years."
-# The form of the requests of two readers: karakeep (packages/shared/prompts.ts) and the extension
-# ArticleSummary of FreshRSS.
+# The form of the requests of readers: karakeep (packages/shared/prompts.ts), the extension
+# ArticleSummary of FreshRSS (LiangWei88 and win-100), and wallabag's bot (vanadium23).
 KARAKEEP = f"""
 Summarize the following content responding ONLY with the summary. You MUST follow these rules:
 - Summary must be in 3-4 sentences.
@@ -15,6 +15,13 @@ Summarize the following content responding ONLY with the summary. You MUST follo
 - Today's date is 2026-11-27. Do NOT question dates that are in the past.
 
     {TEXT}"""
+WALLABAG_BOT = """
+Your task is to create a concise and informative summary of the given article. Guidelines:
+1. The summary should be in English, even if the article is in another language.
+2. Keep the summary between 100-200 words.
+
+The summary should be returned as plain text, without any additional formatting or markdown.
+"""
 KARAKEEP_TAGS = f"""
 You are an expert whose responsibility is to help with automatic tagging for a bookmarking app.
 Analyze the TEXT_CONTENT below and suggest relevant tags that describe its main ideas. The rules:
@@ -31,6 +38,11 @@ You must respond in JSON with the key "tags" and the value is an array of string
     [
         ([KARAKEEP], Prompt(TEXT, {"sentences": 4}, False)),
         (["Please summarize this in 100 words.", f"input: \n{TEXT}"], ({"words": 100}, False)),
+        (
+            ["Summarize briefly.", f"Title: Ferries\nAuthor: A. Holt\n\nContent: {TEXT}"],
+            ({}, False),
+        ),
+        ([WALLABAG_BOT, f"Content of article: {TEXT}"], ({"words": 200}, False)),
         ([f"Summarize: {TEXT}"], ({}, False)),
         ([f"{TEXT}\n\nTL;DR:"], ({}, False)),
         ([f'Summarize the text as two bullet points:\n"""\n{TEXT}\n"""'], ({"sentences": 2}, True)),
@@ -64,6 +76,14 @@ def test_a_text_that_speaks_of_summaries_is_whole_where_the_system_asks():
     assert found.text == text
 
 
+def test_what_only_looks_like_a_label_is_text():
+    text = "Title: Ferries\n\nArticle IV: They stop in March.\nContent: none."
+    found = prompt_of(
+        [{"role": "system", "content": "Summarize."}, {"role": "user", "content": text}]
+    )
+    assert found.text == text
+
+
 def test_the_last_message_of_the_user_and_parts_of_text():
     messages = [
         {"role": "user", "content": "Summarize: It snowed."},
@@ -79,7 +99,7 @@ def test_the_last_message_of_the_user_and_parts_of_text():
         ([("user", KARAKEEP_TAGS)], "this server summarizes texts, and does nothing else"),
         ([("user", "What is the capital of France?")], "summarizes texts, and does nothing else"),
         ([("system", "Translate into French."), ("user", TEXT)], "does nothing else"),
-        ([("system", "Summarize.")], "none is the user's"),
+        ([("system", "Summarize.")], "none of the messages is the user's"),
         ([("system", "Summarize."), ("user", "  \n")], "holds no text"),
         ([("user", None)], "expected a text as content"),
         ([("user", [{"type": "image_url", "image_url": {"url": "x"}}])], "parts of the type text"),

@@ -49,6 +49,7 @@ def test_each_way_to_ask_is_there(document):
     others = {
         "/summarize",
         "/v1/chat/completions",
+        "/v1/responses",
         "/v2/models/text/infer",
         "/v2/models/numbers/infer",
     }

@@ -4,6 +4,9 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
+from pydantic import BaseModel
+
+from tfsum.inference.model_choice import AUTO
 from tfsum.serving.request_error import invalid, require
 
 LONGEST_LINE = 600  # characters of a line that tells what to do with the text
@@ -18,6 +21,12 @@ SUMMARY = re.compile(
 )
 # lines that stand around a text: a tag, quotes, a rule, a heading such as "Article:"
 MARK = re.compile(r"<[/!]?\w[^<>]{0,60}>|[`\"'=*_#~-]{3,}\w*|[^.!?。]{1,200}[:\uff1a]")
+# what a program says of a text before it: "Title: ...", "Content of article: ..."
+LABELS = re.compile(
+    r"\A(?:(?:title|author|url|source|date)[:\uff1a][^\n]*\n+)*"
+    r"(?:content|article|text|body)(?: of (?:the )?\w+)?[:\uff1a]\s",
+    re.IGNORECASE,
+)
 RULE = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s")  # of a list of what to do
 BEFORE_TEXT = re.compile(
     r"(?P<asked>[^:\uff1a\n]{1,300}(?::\s|\uff1a))\s*(?P<text>\S.*)", re.DOTALL
@@ -41,6 +50,17 @@ LENGTHS = {
         "characters": "characters?|letters|글자|자\\b|字|caract|zeichen",
     }.items()
 }
+
+
+Messages = list[dict[str, object]]  # with `role` and `content`
+
+
+class PromptBody(BaseModel):
+    """What the bodies of OpenAI's interfaces have in common."""
+
+    model: str = AUTO
+    stream: bool | None = None
+    tools: list[object] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +101,7 @@ def prompt_of(messages: Sequence[Mapping[str, object]]) -> Prompt:
     """
     contents = [(str(message.get("role")), _text_of(message)) for message in messages]
     users = [text for role, text in contents if role == "user"]
-    require(users, "messages: none is the user's; expected one whose content is the text")
+    require(users, "none of the messages is the user's; expected one whose content is the text")
 
     system = [text for role, text in contents if role in ("system", "developer")]
     before, text, after = _parted(users[-1], bool(SUMMARY.search("\n".join(system))))
@@ -106,7 +126,7 @@ def _text_of(message: Mapping[str, object]) -> str:
     parts = content if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
     if content is None or not all(isinstance(text, str) for text in texts) or not texts:
-        raise invalid("messages: expected a text as content, or parts of the type text alone")
+        raise invalid("a message: expected a text as content, or parts of the type text alone")
     return "\n".join(map(str, texts))
 
 
@@ -124,7 +144,7 @@ def _parted(content: str, is_asked: bool) -> tuple[str, str, str]:
     in_line = BEFORE_TEXT.fullmatch(text)
     if not first and in_line and SUMMARY.search(in_line["asked"]):
         before, text = in_line["asked"], in_line["text"]
-    return before, text, "\n".join(lines[last:])
+    return before, LABELS.sub("", text), "\n".join(lines[last:])
 
 
 def _is_apart(line: str, is_asked: bool, in_list: bool) -> bool:

@@ -8,7 +8,8 @@ from pydantic import TypeAdapter
 import tfsum
 from tfsum.generation.generator import Generated
 from tfsum.request import AnswerRecord
-from tfsum.serving.chat_api import ChatBody
+from tfsum.serving.chat_completions import ChatBody
+from tfsum.serving.chat_responses import ResponsesBody
 from tfsum.serving.json_tensor import FLOATS, INTEGERS
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.servable import Servable, Signature, TensorInfo
@@ -43,7 +44,7 @@ def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> D
 
     Example:
         >>> sorted(openapi_document({}, token=False)["paths"])[-4:]
-        ['/readyz', '/summarize', '/v1/chat/completions', '/v1/models']
+        ['/readyz', '/summarize', '/v1/chat/completions', '/v1/models', '/v1/responses']
     """
     paths = {**PATHS}
     for name, servables in models.items():
@@ -220,6 +221,10 @@ def _described(kind: type) -> Document:
     return schema
 
 
+ASKED = (
+    "The messages ask for a summary, and may say how long; anything else gets 400. With `stream`,"
+    " the answer is events."
+)
 # Path -> what it answers, whatever the models are
 PATHS = {
     "/healthz": _get("whether the server runs", STRING, "text/plain"),
@@ -263,8 +268,13 @@ PATHS = {
         "the summary of the text of a chat's last message, as OpenAI's API answers",
         _described(ChatBody),
         {"type": "object"},
-        "The messages ask for a summary, and may say how long; anything else gets 400. With"
-        " `stream`, the answer is events.",
+        ASKED,
+    ),
+    "/v1/responses": _post(
+        "the same, as a model response of OpenAI's API",
+        _described(ResponsesBody),
+        {"type": "object"},
+        ASKED,
     ),
 }
 # Path -> what it answers for a model of any kind
