@@ -35,6 +35,40 @@ def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
+class EachOnce:
+    """Passes each document that can be used once, and counts the others by the first reason.
+
+    Args:
+        left_out: Counts by reason, to which is added.
+        *reasons: All reasons, the one of a repeated document last.
+
+    Example:
+        >>> left_out = collections.Counter()
+        >>> once = EachOnce(left_out, "empty", "duplicates")
+        >>> once.passes(b"a", empty=False), once.passes(b"a", empty=False), dict(left_out)
+        (True, False, {'empty': 0, 'duplicates': 1})
+    """
+
+    def __init__(self, left_out: collections.Counter, *reasons: str) -> None:
+        self._left_out, self._repeated = left_out, reasons[-1]
+        self._seen: set[bytes] = set()
+        left_out.update(dict.fromkeys(reasons, 0))
+
+    def passes(self, key: bytes, **faults: bool) -> bool:
+        """Whether a document can be used and is new.
+
+        Args:
+            key: Fingerprint of the document.
+            **faults: Reason -> whether it applies.
+        """
+        faults[self._repeated] = key in self._seen
+        reasons = [name for name, applies in faults.items() if applies]
+        self._left_out.update(reasons[:1])
+        if not reasons:
+            self._seen.add(key)
+        return not reasons
+
+
 def case_settings(
     vocabulary: pathlib.Path, lowercase: bool | None, strip_accents: bool | None
 ) -> dict[str, bool]:
@@ -58,10 +92,9 @@ def case_settings(
         >>> case_settings(file, None, None)
         {'lowercase': False, 'strip_accents': False}
     """
-    stored = read_text_settings(vocabulary, lowercase)
-    lower = bool(stored["lowercase"])
-    accents = (strip_accents, stored["strip_accents"], lower)
-    return {"lowercase": lower, "strip_accents": next(a for a in accents if a is not None)}
+    stored = read_text_settings(vocabulary, lowercase, strip_accents)
+    lower = {"lowercase": bool(stored["lowercase"]), "strip_accents": bool(stored["lowercase"])}
+    return lower | {name: value for name, value in stored.items() if value is not None}
 
 
 def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:

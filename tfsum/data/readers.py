@@ -1,5 +1,6 @@
 """Readers of corpora: documents with summaries or labels, pairs of texts, columns and lines."""
 
+import dataclasses
 import hashlib
 import itertools
 import pathlib
@@ -15,8 +16,6 @@ from tfsum.errors import DataError
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
 """A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of
 its columns."""
-DROPPED = ("empty_source", "empty_target", "duplicates", "long_source", "long_target")
-"""Why a pair is left out."""
 
 
 def corpus_name(corpus: Corpus) -> str:
@@ -157,10 +156,11 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
             yield "\n".join(lines)
 
 
+@dataclasses.dataclass(frozen=True)
 class RereadTexts:
     """Texts that are read again with each loop.
 
-    Args:
+    Attributes:
         read: Function that begins to read them.
 
     Example:
@@ -169,11 +169,10 @@ class RereadTexts:
         (['It rained.'], ['It rained.'])
     """
 
-    def __init__(self, read: Callable[[], Iterator[str]]) -> None:
-        self._read = read
+    read: Callable[[], Iterator[str]]
 
     def __iter__(self) -> Iterator[str]:
-        return self._read()
+        return self.read()
 
 
 def read_texts(paths: Sequence[str | pathlib.Path], columns: Sequence[str]) -> Iterator[str]:

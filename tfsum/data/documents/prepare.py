@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from tfsum.data.documents.oracle import combination_labels, greedy_labels, soft_labels
 from tfsum.data.preparation import (
+    EachOnce,
     Preparation,
     RecordWriter,
     ShardRunner,
@@ -220,19 +221,15 @@ class DocumentPreparation(LabelSettings, TextSettings, Preparation):
     ) -> Iterator[dict[str, Any]]:
         """The documents with a text and a summary or labels, each once; the others are counted by
         the first reason."""
-        left_out.update(empty=0, without_summary=0, duplicates=0)
-        seen: set[bytes] = set()
-        labelled, options = self.labels == "corpus", self.columns or {}
-        if labelled:
-            options = {"labels": "labels"} | options
+        once = EachOnce(left_out, "empty", "without_summary", "duplicates")
+        options, without_summary = self.columns or {}, self.unlabelled
+        if self.labels == "corpus":
+            options, without_summary = {"labels": "labels"} | options, True
         for document in read_corpus(corpus, **options):
-            key = fingerprint(document["text"], document["summary"])
-            if not document["text"].strip():
-                left_out["empty"] += 1
-            elif not (labelled or self.unlabelled or document["summary"].strip()):
-                left_out["without_summary"] += 1
-            elif key in seen:
-                left_out["duplicates"] += 1
-            else:
-                seen.add(key)
+            text, summary = document["text"], document["summary"]
+            if once.passes(
+                fingerprint(text, summary),
+                empty=not text.strip(),
+                without_summary=not (without_summary or summary.strip()),
+            ):
                 yield document

@@ -7,11 +7,12 @@ import pathlib
 import random
 import unicodedata
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from tfsum.data.preparation import (
+    EachOnce,
     Preparation,
     RecordWriter,
     ShardRunner,
@@ -27,7 +28,6 @@ from tfsum.errors import DataError
 from tfsum.tasks.bert_pretraining.next_sentence import COUNTS, LABELS, draw_pairs, one_document
 from tfsum.tasks.bert_pretraining.settings import PairSettings
 
-"""Documents of a corpus that are prepared."""
 WITHOUT_PAIRS = (
     "none has two sentences; take next_sentence 'none' for masked words alone, or another way to"
     " read a new line"
@@ -105,7 +105,7 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
                 draw from.
         """
         vocabulary = vocabulary_file(vocabulary)
-        settings: dict[str, Any] = {
+        settings = {
             "task": "pretraining",
             "text": self.text,
             "max_length": self.max_length,
@@ -154,17 +154,12 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
 
     def _usable(self, corpus: str | pathlib.Path, left_out: collections.Counter) -> Iterator[str]:
         """The documents with a text, each once, in NFC; the others are counted."""
-        left_out.update(empty=0, duplicate_documents=0, other_part=0)
-        seen: set[bytes] = set()
+        once = EachOnce(left_out, "empty", "duplicate_documents")
+        left_out["other_part"] = 0
         for document in read_documents(corpus, self.text):
             document = unicodedata.normalize("NFC", document)
             key = fingerprint(document)
-            if not document.strip():
-                left_out["empty"] += 1
-            elif key in seen:
-                left_out["duplicate_documents"] += 1
-            else:
-                seen.add(key)
+            if once.passes(key, empty=not document.strip()):
                 end = self.held_out_share * 2.0 ** (8 * len(key))
                 is_held_out = int.from_bytes(key, "little") < end
                 if self.part == "all" or is_held_out == (self.part == "held_out"):
@@ -201,8 +196,8 @@ class SentencePairWriter(RecordWriter):
         from tfsum.data.records import serialized
 
         (word_piece,) = self.word_pieces
-        names = PairSettings.model_fields.keys() & self.settings
-        options = PairSettings(**{name: self.settings[name] for name in names})
+        fields = PairSettings.model_fields
+        options = PairSettings(**{k: v for k, v in self.settings.items() if k in fields})
         tokenized = list(self._tokenized(documents, counts))
         # Of the shard alone: one written again, by whichever process, has the same pairs.
         rng = random.Random(f"{self.settings['seed']}/{name}")
@@ -211,8 +206,11 @@ class SentencePairWriter(RecordWriter):
             for index in range(len(tokenized)):
                 for pair in draw_pairs(tokenized, index, options, rng, counts):
                     pieces = pair.first + pair.second
-                    unknown = pieces.count(word_piece.unk_id)
-                    counts.update(pairs=1, pieces=len(pieces), unknown_pieces=unknown)
+                    counts.update(
+                        pairs=1,
+                        pieces=len(pieces),
+                        unknown_pieces=pieces.count(word_piece.unk_id),
+                    )
                     yield serialized(
                         pieces=pieces,
                         first_pieces=[len(pair.first)],

@@ -9,6 +9,7 @@ from typing import Any
 
 from tfsum.data.documents.oracle import greedy_labels
 from tfsum.data.preparation import (
+    EachOnce,
     Preparation,
     RecordWriter,
     ShardRunner,
@@ -17,7 +18,7 @@ from tfsum.data.preparation import (
     vocabulary_file,
     write_records,
 )
-from tfsum.data.readers import DROPPED, fingerprint, read_pairs
+from tfsum.data.readers import fingerprint, read_pairs
 from tfsum.data.settings import CaseSettings, Shards
 from tfsum.errors import DataError
 from tfsum.tasks.transformer.settings import PairSettings, WindowTargets
@@ -175,25 +176,18 @@ class PairPreparation(CaseSettings, PairSettings, Preparation):
     ) -> Iterator[tuple[str, str, int]]:
         """The pairs that have both texts and are new, each with the number of lines that were cut
         off the end of its target."""
-        left_out.update(dict.fromkeys(DROPPED, 0))
         pairs = read_pairs(corpus, self.target_corpus, source=self.source, target=self.target)
         if self.window_sentences is not None:
             pairs = sentence_windows(pairs, self.window_sentences, self.window_targets)
 
-        most, seen = self.target_lines, set()
+        once = EachOnce(left_out, "empty_source", "empty_target", "duplicates")
+        left_out.update(long_source=0, long_target=0)  # which the writer counts
         for source, target in pairs:
             lines = target.split("\n")
-            target = "\n".join(lines[:most]).strip()
+            target = "\n".join(lines[: self.target_lines]).strip()
             key = fingerprint(source, target)
-            if not source:
-                left_out["empty_source"] += 1
-            elif not target:
-                left_out["empty_target"] += 1
-            elif key in seen:
-                left_out["duplicates"] += 1
-            else:
-                seen.add(key)
-                yield source, target, max(0, len(lines) - (most or len(lines)))
+            if once.passes(key, empty_source=not source, empty_target=not target):
+                yield source, target, len(lines[self.target_lines or len(lines) :])
 
 
 class PairWriter(RecordWriter):
