@@ -3,6 +3,7 @@ the ragged arrays of which they are made."""
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -39,7 +40,8 @@ class TokenBudgetBatcher:
     0.3 MB), and XLA compiles the step again.
 
     A subclass gives a task's rows: `row`, `lower` and `signature`, and `assemble`; where it needs
-    to, also `kinds`, `apart`, `sides`, `tokens`, `counts` and `transform`.
+    to, also `kinds`, `apart`, `sides` and `counts`, after the call of this class's constructor,
+    `tokens` and `transform`.
 
     Args:
         length: (N,) positions that each row takes.
@@ -49,11 +51,16 @@ class TokenBudgetBatcher:
     Attributes:
         row: Name of a row in messages.
         lower: Setting that messages suggest to lower where a row is too long.
+        must_fit: Whether a row longer than the budget is an error; else it is a batch of its own.
         bucket_width: In training, rows whose lengths round up to the same multiple of it are in
             random order.
         signature: `tf.TensorSpec` of each array of a batch.
         length: Lengths of the rows.
         tokens_per_batch: Budget of a batch.
+        kinds: Arrays (N,) by which rows are sorted, the first decides; ties are random. By default
+            the buckets of the lengths.
+        apart: Group of each row, (N,): a batch never mixes groups. By default all rows are of one.
+        sides: Lengths (N,) of each array that is padded to the longest of its batch, for `report`.
         counts: Further counts for `report`.
 
     Raises:
@@ -80,13 +87,17 @@ class TokenBudgetBatcher:
 
     row: str = "row"
     lower: str = "the length of the rows"
+    must_fit: bool = True
     bucket_width: int = 8
     signature: ClassVar[dict[str, tf.TensorSpec]] = {}
 
     def __init__(self, length: np.ndarray, tokens_per_batch: int) -> None:
         self.length, self.tokens_per_batch = length, tokens_per_batch
+        self.kinds: tuple[np.ndarray, ...] = (self.bucket(length),)
+        self.sides: tuple[np.ndarray, ...] = (length,)
+        self.apart = np.zeros(len(length), np.int64)
         self.counts: dict[str, int] = {}
-        if (longest := int(length.max())) > tokens_per_batch:
+        if (longest := int(length.max())) > tokens_per_batch and self.must_fit:
             raise DataError(
                 f"batches: tokens_per_batch {tokens_per_batch} was given; the longest {self.row}"
                 f" takes {longest} tokens and is never split; raise the budget or lower"
@@ -103,24 +114,6 @@ class TokenBudgetBatcher:
     def transform(self, batches: tf.data.Dataset) -> tf.data.Dataset:
         """Transforms the batches inside the data set; by default not at all."""
         return batches
-
-    @property
-    def kinds(self) -> tuple[np.ndarray, ...]:
-        """Arrays (N,) by which rows are sorted, the first decides; ties are random."""
-        return (self.bucket(self.length),)
-
-    @property
-    def apart(self) -> np.ndarray:
-        """Group of each row, (N,): a batch never mixes groups. By default all rows are of one."""
-        return np.zeros(len(self.length), np.int64)
-
-    @property
-    def sides(self) -> tuple[np.ndarray, ...]:
-        """Lengths (N,) of each array that is padded to the longest of its batch.
-
-        `report` reads them.
-        """
-        return (self.length,)
 
     @property
     def tokens(self) -> int:
@@ -157,16 +150,15 @@ class TokenBudgetBatcher:
             random = np.random.default_rng(shuffle)
             order = random.permutation(len(length))
         order = order[np.lexsort([kind[order] for kind in reversed(self.kinds)])]
-        batches, first, longest = [], 0, 0
-        lengths = length[order].tolist()
+        starts, longest = [0], 0
         groups = self.apart[order].tolist()
-        for i, size in enumerate(lengths):
-            longest = max(longest, size)
+        for i, size in enumerate(length[order].tolist()):
+            first, longest = starts[-1], max(longest, size)
             if (i - first + 1) * longest > self.tokens_per_batch or groups[i] != groups[first]:
-                batches.append(order[first:i])
-                first, longest = i, size
+                starts.append(i)
+                longest = size
 
-        batches.append(order[first:])
+        batches = np.split(order, starts[1:])
         if shuffle is not None:
             batches = [batches[i] for i in random.permutation(len(batches))]
         return batches
@@ -227,17 +219,15 @@ class TokenBudgetBatcher:
                 too few.
             of: Replicas that share a batch.
         """
-        generate = functools.partial(
-            self._generate, training, seed, epochs, skip_batches, replicas, of
+        batches = tf.data.Dataset.from_generator(
+            functools.partial(self._generate, training, seed, epochs, skip_batches, replicas, of),
+            output_signature=self.signature,
         )
-        batches = tf.data.Dataset.from_generator(generate, output_signature=self.signature)
         return self.transform(batches).prefetch(4).with_options(without_autotune())
 
     def _generate(
         self, training: bool, seed: int, epochs: int | None, skip: int, replicas: range, of: int
     ) -> Iterator[dict[str, np.ndarray]]:
-        if epochs is None and not training:
-            epochs = 1
         no_rows = {
             name: np.zeros(
                 [0, *(size or 1 for size in spec.shape[1:])] if spec.shape.rank else (),
@@ -245,8 +235,7 @@ class TokenBudgetBatcher:
             )
             for name, spec in self.signature.items()
         }
-        epoch = 0
-        while epochs is None or epoch < epochs:
+        for epoch in itertools.islice(itertools.count(), epochs or (None if training else 1)):
             batches = self.plan((seed, epoch) if training else None)
             for rows in batches[skip:]:
                 for replica in replicas:
@@ -255,7 +244,7 @@ class TokenBudgetBatcher:
                     else:
                         yield no_rows
 
-            epoch, skip = epoch + 1, max(0, skip - len(batches))
+            skip = max(0, skip - len(batches))
 
     def report(self) -> dict[str, int | float]:
         """Counts what one pass holds and wastes.

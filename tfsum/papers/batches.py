@@ -152,7 +152,7 @@ class OriginalBatcher(TokenBudgetBatcher):
         [[2, 5, 6, 7, 3, 2, 8, 3]]
     """
 
-    row, lower, bucket_width = "document", "window_length", 1
+    row, lower, bucket_width, must_fit = "document", "window_length", 1, False
     signature = DocumentBatcher.signature
 
     def __init__(
@@ -187,7 +187,7 @@ class OriginalBatcher(TokenBudgetBatcher):
         self._starts = begin - self._first[document]
         # sentences
         self._read = np.bincount(document[self._starts < window_length], minlength=len(sentences))
-        self.length, self.tokens_per_batch = np.minimum(whole, window_length), tokens_per_batch
+        super().__init__(np.minimum(whole, window_length), tokens_per_batch)
         self.counts = {
             "documents": len(sentences),
             "sentences": len(counts),
@@ -244,7 +244,7 @@ class OriginalSummaryBatcher(SummaryBatcher):
         start_id, end_id: Before and after each target.
     """
 
-    bucket_width = 1
+    bucket_width, must_fit = 1, False
 
     def __init__(
         self,
@@ -255,15 +255,8 @@ class OriginalSummaryBatcher(SummaryBatcher):
         start_id: int,
         end_id: int,
     ) -> None:
-        self._sources, self._summaries, self._together = sources, summaries, together
-        self._start_id, self._end_id = start_id, end_id
-        self.length = np.maximum(sources.length, summaries.counts + 1)
-        self.tokens_per_batch = tokens_per_batch
-        self.counts = {
-            **sources.counts,
-            "target_tokens": int(summaries.counts.sum()),
-            "targets_cut": summaries.cut,
-        }
+        super().__init__(sources, summaries, tokens_per_batch, start_id, end_id)
+        self._together = together
 
     def plan(self, shuffle: tuple[int, int] | None = None) -> list[np.ndarray]:
         targets = (self._summaries.counts + 2).tolist()

@@ -13,7 +13,7 @@ from tiny_bert import BERT_BEGINNING
 
 import tfsum
 from tfsum.data.documents.summary_batches import SummaryBatcher, load_summaries
-from tfsum.data.documents.windows import load_windows
+from tfsum.data.documents.windows import DocumentBatcher, load_windows
 from tfsum.errors import ExportError, RecipeError
 from tfsum.models import Bert, BertSumAbs, BertSumExt
 from tfsum.tasks.bert_sum_abs.train import target_tokens
@@ -140,7 +140,8 @@ def test_the_export_reads_what_training_read(trained):
     word_piece, records = WordPiece(WORDS), trained.folder / "records" / "train"
     documents = load_windows(records, 16, 2)
     summaries = load_summaries(records, lambda texts: word_piece.tokenize(texts).to_list(), 3, 12)
-    batcher = SummaryBatcher(documents, summaries, 128, word_piece, 1, 2)
+    sources = DocumentBatcher(documents, 128, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id)
+    batcher = SummaryBatcher(sources, summaries, 128, 1, 2)
     model = tf.saved_model.load(str(trained.exported))
     attend = model.signatures["attend"]
     for row, text in enumerate(trained.texts()):

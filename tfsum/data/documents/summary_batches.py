@@ -9,10 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.data.batcher import TokenBudgetBatcher, padded
-from tfsum.data.documents.windows import DocumentBatcher, WindowedDocuments
 from tfsum.data.preparation import batched
 from tfsum.data.records import Paths, read_records
-from tfsum.text.word_piece import WordPiece
 
 _LINES_AT_ONCE = 1024  # tokenized in one call
 
@@ -111,14 +109,13 @@ class SummaryBatcher(TokenBudgetBatcher):
     A batch is a dict of `source_ids`, `segment_ids`, `target_ids` and `target_labels`, (B, T)
     int32.
 
-    Sources are those of `DocumentBatcher`; targets are `start pieces` in and `pieces end` out. A
-    row counts with the longer of the two.
+    Targets are `start pieces` in and `pieces end` out. A row counts with the longer of source and
+    target.
 
     Args:
-        documents: Documents from `load_windows`.
+        sources: Batches of the documents, such as a `DocumentBatcher`.
         summaries: Summaries of the same records, from `load_summaries`.
         tokens_per_batch: Budget of a batch, as in `TokenBudgetBatcher`.
-        word_piece: The tokenizer.
         start_id, end_id: Before and after each target.
 
     Raises:
@@ -133,35 +130,23 @@ class SummaryBatcher(TokenBudgetBatcher):
 
     def __init__(
         self,
-        documents: WindowedDocuments,
+        sources: TokenBudgetBatcher,
         summaries: Summaries,
         tokens_per_batch: int,
-        word_piece: WordPiece,
         start_id: int,
         end_id: int,
     ) -> None:
-        self._sources: TokenBudgetBatcher = DocumentBatcher(
-            documents, tokens_per_batch, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id
-        )
-        self._summaries, self._start_id, self._end_id = summaries, start_id, end_id
-        super().__init__(np.maximum(documents.length, summaries.counts + 1), tokens_per_batch)
+        targets = summaries.counts + 1
+        super().__init__(np.maximum(sources.length, targets), tokens_per_batch)
+        self._sources, self._summaries = sources, summaries
+        self._start_id, self._end_id = start_id, end_id
+        self.apart, self.kinds = sources.apart, (*sources.kinds, self.bucket(targets))
+        self.sides = (sources.length, targets)
         self.counts = {
-            **documents.counts,
+            **sources.counts,
             "target_tokens": int(summaries.counts.sum()),
             "targets_cut": summaries.cut,
         }
-
-    @property
-    def kinds(self) -> tuple[np.ndarray, ...]:
-        return (*self._sources.kinds, self.bucket(self._summaries.counts + 1))
-
-    @property
-    def apart(self) -> np.ndarray:
-        return self._sources.apart
-
-    @property
-    def sides(self) -> tuple[np.ndarray, ...]:
-        return self._sources.length, self._summaries.counts + 1
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         source = self._sources.assemble(rows)

@@ -140,7 +140,6 @@ def in_windows(
     first_sentence = np.concatenate(
         [[0], np.cumsum(np.bincount(owner[keep], minlength=len(counts)))]
     )
-    last = first_sentence[1:] - 1
 
     return WindowedDocuments(
         pieces=pieces,
@@ -151,7 +150,7 @@ def in_windows(
         labels=labels[keep],
         first_sentence=first_sentence,
         windows=np.minimum(window_counts, max_windows),
-        length=(start + kept + 2)[keep][last],
+        length=(start + kept + 2)[keep][first_sentence[1:] - 1],  # of its last sentence
         counts={
             "documents": len(counts),
             "documents_without_sentences": len(all_counts) - len(counts),
@@ -247,15 +246,8 @@ class DocumentBatcher(TokenBudgetBatcher):
                     " summary; prepare them again from a corpus with summaries, without legacy"
                 )
         self._documents, self.counts = documents, documents.counts
+        self.apart, self.kinds = documents.windows, (documents.windows, *self.kinds)
         self.cls_id, self.sep_id = cls_id, sep_id
-
-    @property
-    def kinds(self) -> tuple[np.ndarray, ...]:
-        return (self._documents.windows, *super().kinds)
-
-    @property
-    def apart(self) -> np.ndarray:
-        return self._documents.windows
 
     @property
     def tokens(self) -> int:
@@ -303,9 +295,9 @@ class DocumentBatcher(TokenBudgetBatcher):
 
         first = documents.first_summary_piece
         summaries = [documents.summary_pieces[first[i] : first[i + 1]] for i in rows]
-        numbered = number_grams(token_ids, sentence_starts, summaries, self._words)
-        numbered["gram_counts"][labels[:, 0] < 0] = -1.0  # a text without a summary
-        return batch | numbered
+        batch |= number_grams(token_ids, sentence_starts, summaries, self._words)
+        batch["gram_counts"][labels[:, 0] < 0] = -1.0  # a text without a summary
+        return batch
 
 
 def number_grams(

@@ -13,7 +13,12 @@ from tfsum.data.documents.summary_batches import (
     join_targets,
     load_summaries,
 )
-from tfsum.data.documents.windows import WindowedDocuments, in_windows, load_windows
+from tfsum.data.documents.windows import (
+    DocumentBatcher,
+    WindowedDocuments,
+    in_windows,
+    load_windows,
+)
 from tfsum.data.records import Paths, load_columns, read_records
 from tfsum.errors import DataError
 from tfsum.generation.validation import AnswerValidation
@@ -295,9 +300,9 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
     def _batches_of(
         self, documents: WindowedDocuments, summaries: Summaries, budget: int
     ) -> SummaryBatcher:
-        return SummaryBatcher(
-            documents, summaries, budget, self._word_piece, self.model.start_id, self.model.end_id
-        )
+        words, model = self._word_piece, self.model
+        sources = DocumentBatcher(documents, budget, cls_id=words.cls_id, sep_id=words.sep_id)
+        return SummaryBatcher(sources, summaries, budget, model.start_id, model.end_id)
 
     def measured(self) -> dict[str, Any]:
         """The scores of the best model, and the pieces of names."""

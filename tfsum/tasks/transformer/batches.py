@@ -108,19 +108,16 @@ class PairBatcher(TokenBudgetBatcher):
     )
 
     def __init__(self, pairs: Pairs, tokens_per_batch: int, *, cls_id: int, sep_id: int) -> None:
+        sources, targets = pairs.source_counts + 2, pairs.target_counts + 1
+        super().__init__(np.maximum(sources, targets), tokens_per_batch)
         self._pairs, self._cls_id, self._sep_id = pairs, cls_id, sep_id
-        super().__init__(np.maximum(*self.sides), tokens_per_batch)
-        names = ("source_tokens", "target_tokens")
-        tokens = {name: int(side.sum()) for name, side in zip(names, self.sides)}
-        self.counts = {"pairs": len(pairs), **tokens}
-
-    @property
-    def sides(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._pairs.source_counts + 2, self._pairs.target_counts + 1
-
-    @property
-    def kinds(self) -> tuple[np.ndarray, ...]:
-        return (*super().kinds, self.bucket(self._pairs.target_counts))
+        self.kinds += (self.bucket(pairs.target_counts),)
+        self.sides = (sources, targets)
+        self.counts = {
+            "pairs": len(pairs),
+            "source_tokens": int(sources.sum()),
+            "target_tokens": int(targets.sum()),
+        }
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         targets = self._pairs.targets, self._pairs.target_counts, rows
