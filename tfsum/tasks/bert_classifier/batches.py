@@ -60,11 +60,11 @@ class LabelledTexts:
         if strange:
             first = next(i for i, label in enumerate(self.labels) if label in strange)
             shown = ", ".join(f"{label!r} ({count})" for label, count in strange.most_common(10))
-            alone = first == 0 and strange.total() == 1
-            header = " (a header line? then columns have names, no numbers)" if alone else ""
+            if first == 0 and strange.total() == 1:
+                shown += " (a header line? then columns have names, no numbers)"
             raise DataError(
                 f"{self.source}: {strange.total()} of {len(self)} texts have labels outside the"
-                f" list, the first is text {first + 1}: {shown}{header}; expected"
+                f" list, the first is text {first + 1}: {shown}; expected"
                 f" {', '.join(map(repr, names))}: mend the file, name another column, or list the"
                 " labels"
             )
@@ -122,25 +122,25 @@ def read_labelled(
         ... ).labels
         ['yes', 'no']
     """
-    columns = (text, label) if text_pair is None else (text, label, text_pair)
+    columns = [name for name in (label, text, text_pair) if name is not None]
     rows, path = list(read_columns(path, columns, numbers=(label,))), corpus_name(path)
     if not rows:
         raise DataError(f"{path}: holds no text; expected a text and a label a line")
 
-    labels = [name.strip() for _, name, *_ in rows]
+    labels = [name.strip() for name, *_ in rows]
     if "" in labels:
         raise DataError(
             f"{path}: text {labels.index('') + 1} has an empty label, and {labels.count('')} texts"
             " do; fill them in, or leave these texts out"
         )
 
-    return LabelledTexts(path, [(first, *second) for first, _, *second in rows], labels)
+    return LabelledTexts(path, [tuple(texts) for _, *texts in rows], labels)
 
 
 def _place(text: tuple[str, ...]) -> float:
     """A number from 0 to 1 that the words of a text, or of a pair of texts, decide."""
-    both = (text[0], text[-1])  # a text alone counts twice
-    words = "\0".join(" ".join(split_words(LINK.sub(" ", part))) for part in both)
+    parts = [" ".join(split_words(LINK.sub(" ", part))) for part in text]
+    words = f"{parts[0]}\0{parts[-1]}"  # a text alone counts twice
     digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") / 2**64
 

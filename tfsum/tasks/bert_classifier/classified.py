@@ -55,13 +55,12 @@ def classified_of(given: dict, written: bool) -> Classified:
     """
     names = [name.decode("utf-8") for name in given["labels"]]
     probabilities = dict(zip(names, given["probability"].tolist()))
-    label, coverage = given["label"].decode("utf-8"), float(given["coverage"])
-    known = float(given["known"])
-    warnings = warnings_of(
-        {
-            "empty": (not written, {}),
-            "language": (known < KNOWN_AT_ALL, {"known": known}),
-            "long_text": (coverage < 1, {"coverage": coverage}),
-        }
+    label, coverage, known = given["label"].decode("utf-8"), given["coverage"], given["known"]
+    warnings = {
+        "empty": (not written, {}),
+        "language": (known < KNOWN_AT_ALL, {"known": known}),
+        "long_text": (coverage < 1, {"coverage": coverage}),
+    }
+    return Classified(
+        label, probabilities[label], probabilities, float(coverage), warnings_of(warnings)
     )
-    return Classified(label, probabilities[label], probabilities, coverage, warnings)

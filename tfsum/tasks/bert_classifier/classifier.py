@@ -46,16 +46,16 @@ class Classifier(ExportedModel):
         if isinstance(texts, str):
             return self([texts], None if pairs is None else [cast(str, pairs)])[0]
 
-        texts, takes_pairs = check_texts(texts), self.description["text"]["pair"]
-        pairs = [] if pairs is None else check_texts(pairs)
-        if len(pairs) != (len(texts) if takes_pairs else 0):
+        texts, pairs = check_texts(texts), check_texts([] if pairs is None else pairs)
+        expected = ("one text alone", "a second text for each")[self.description["text"]["pair"]]
+        if len(pairs) != self.description["text"]["pair"] * len(texts):
             raise Error(
-                f"{len(texts)} texts and {len(pairs)} second texts; this model takes "
-                + ("a second text for each" if takes_pairs else "one text alone")
+                f"{len(texts)} texts and {len(pairs)} second texts; this model takes {expected}"
             )
 
-        columns = {"text": texts, "text_pair": pairs} if takes_pairs else {"text": texts}
+        given = {"text": texts, "text_pair": pairs}
+        columns = {name: column for name, column in given.items() if column}
         return [
-            classified_of(given, any(map(str.strip, row)))
-            for given, *row in zip(self._ask("serving_default", columns), *columns.values())
+            classified_of(answer, any(map(str.strip, row)))
+            for answer, *row in zip(self._ask("serving_default", columns), *columns.values())
         ]

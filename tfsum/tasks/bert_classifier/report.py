@@ -2,17 +2,16 @@
 
 import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tfsum.data.readers import Corpus, corpus_name
-from tfsum.errors import Error
 from tfsum.evaluation.batched import batched
 from tfsum.evaluation.comparison import Report, bootstrap_intervals, comparison_lines
 from tfsum.tasks.bert_classifier.batches import read_labelled
-from tfsum.tasks.bert_classifier.classifier import Classified, Classifier
+from tfsum.tasks.bert_classifier.classifier import Classifier
 
 METRICS = ("accuracy", "f1_macro", "f1")
 """`f1_macro` is the mean of the F1 of every label that occurs (in the truth or among the answers),
@@ -22,17 +21,17 @@ second of two labels; where there are more labels than two there is no `f1`."""
 
 @dataclasses.dataclass
 class ClassificationReport(Report):
-    """Scores of every system on the same texts, from 0 to 100.
+    """Scores of a model, from 0 to 100.
 
     Attributes:
         texts: Number of texts.
         label_names: Labels.
         settings: Samples and seed of the bootstrap.
-        systems: Name -> metric -> `value`, `low`, `high` (95 % interval); and name -> `labels`:
-            label -> `precision`, `recall`, `f1`, `texts` (with that label).
+        systems: "model" -> metric -> `value`, `low`, `high` (95 % interval); and `labels`: label ->
+            `precision`, `recall`, `f1`, `texts` (with that label).
 
     Example:
-        >>> report = evaluate_labels({"model": [0, 1, 1]}, [0, 1, 0], ["no", "yes"], samples=10)
+        >>> report = evaluate_labels([0, 1, 1], [0, 1, 0], ["no", "yes"], samples=10)
         >>> round(report.systems["model"]["accuracy"]["value"], 1)
         66.7
     """
@@ -44,17 +43,23 @@ class ClassificationReport(Report):
 
     def to_text(self) -> str:
         """The report as a table, and each label's scores."""
-        metrics = [metric for metric in METRICS if metric in next(iter(self.systems.values()))]
-        lines = comparison_lines(self.systems, metrics, "value", None)
-        for name, scores in self.systems.items():
-            lines += ["", f"labels of {name}: precision, recall, F1, texts"]
-            lines += [
-                f"  {label}  {row['precision']:.2f}  {row['recall']:.2f}  {row['f1']:.2f} "
-                f" {row['texts']}"
-                for label, row in scores["labels"].items()
+        scores = self.systems["model"]
+        metrics = [metric for metric in METRICS if metric in scores]
+        labels = [
+            f"  {label}  {row['precision']:.2f}  {row['recall']:.2f}  {row['f1']:.2f} "
+            f" {row['texts']}"
+            for label, row in scores["labels"].items()
+        ]
+        return "\n".join(
+            [
+                *comparison_lines(self.systems, metrics, "value", None),
+                "",
+                "labels of model: precision, recall, F1, texts",
+                *labels,
+                "",
+                f"{self.texts} texts; {self.settings_line()}",
             ]
-
-        return "\n".join([*lines, "", f"{self.texts} texts; {self.settings_line()}"])
+        )
 
 
 def evaluate(
@@ -97,10 +102,11 @@ def evaluate(
     texts, names = every.texts[:limit], classifier.description["labels"]
     # unknown labels are an error before the work, not after it
     labels = dataclasses.replace(every, texts=texts, labels=every.labels[:limit]).label_ids(names)
-    answers: list[Classified] = []
-    for group in batched(texts, "texts"):
-        answers += classifier(*map(list, zip(*group, strict=True)))
-
+    answers = [
+        answer
+        for group in batched(texts, "texts")
+        for answer in classifier(*map(list, zip(*group, strict=True)))
+    ]
     if cut := sum(answer.coverage < 1 for answer in answers):
         print(
             f"tfsum: {corpus_name(corpus)}: {cut} of {len(texts)} texts were cut to what the model"
@@ -108,26 +114,21 @@ def evaluate(
             file=sys.stderr,
         )
 
-    return evaluate_labels(
-        {"model": [names.index(answer.label) for answer in answers]},
-        labels,
-        names,
-        samples=samples,
-        seed=seed,
-    )
+    found = [names.index(answer.label) for answer in answers]
+    return evaluate_labels(found, labels, names, samples=samples, seed=seed)
 
 
 def evaluate_labels(
-    systems: Mapping[str, ArrayLike],
+    answers: ArrayLike,
     labels: ArrayLike,
     label_names: Sequence[str],
     samples: int = 1000,
     seed: int = 0,
 ) -> ClassificationReport:
-    """Scores the answers of systems.
+    """Scores the answers of a model.
 
     Args:
-        systems: Name -> (N,) indices of the predicted labels.
+        answers: (N,) indices of the predicted labels.
         labels: (N,) indices of the true labels.
         label_names: (C,) the labels.
         samples: Number of bootstrap samples, each drawn from the texts.
@@ -137,43 +138,31 @@ def evaluate_labels(
         The report.
 
     Raises:
-        Error: A system has not one answer per text.
+        Error: There is no text.
 
     Example:
-        >>> report = evaluate_labels({"model": [0, 1]}, [0, 1], ["no", "yes"], samples=10)
+        >>> report = evaluate_labels([0, 1], [0, 1], ["no", "yes"], samples=10)
         >>> report.systems["model"]["f1_macro"]["value"]
         100.0
     """
     classes = np.eye(len(label_names))
-    true = classes[np.asarray(labels, int)]  # (N, C)
-    answered = {name: classes[np.asarray(answers, int)] for name, answers in systems.items()}
-    for name, answers in answered.items():
-        if len(answers) != len(true) or not len(true):
-            raise Error(
-                f"evaluate: {name!r} has {len(answers)} answers for {len(true)} texts; expected one"
-                " each"
-            )
-
-    # For each text, system and label whether it is right, answered, true: float64 (N, systems, C,
-    # 3), whose sums give every score.
-    outcomes = np.stack(
-        [np.stack([found * true, found, true], axis=-1) for found in answered.values()], axis=1
-    )
-    means = outcomes.mean(0)
+    true, found = classes[np.asarray(labels, int)], classes[np.asarray(answers, int)]  # (N, C)
+    # For each text and label whether it is right, answered, true: float64 (N, C, 3), whose sums
+    # give every score.
+    outcomes = np.stack([found * true, found, true], axis=-1)
     low, high = bootstrap_intervals(outcomes, samples, seed, statistic=_scores)
-    scores = np.stack([_scores(means), low, high], axis=-1).tolist()  # (systems, metrics, 3)
-    report = {
-        name: {
-            **{
-                metric: dict(zip(("value", "low", "high"), ends))
-                for metric, ends in zip(METRICS, scores[i])
-            },
-            "labels": _by_label(means[i], len(true), label_names),
-        }
-        for i, name in enumerate(systems)
+    means = outcomes.mean(0)
+    scores = np.stack([_scores(means), low, high], axis=-1).tolist()  # (metrics, 3)
+    model = {
+        **{
+            metric: dict(zip(("value", "low", "high"), ends))
+            for metric, ends in zip(METRICS, scores)
+        },
+        "labels": _by_label(means, len(true), label_names),
     }
-    settings = {"samples": samples, "seed": seed}
-    return ClassificationReport(len(true), list(label_names), settings, report)
+    return ClassificationReport(
+        len(true), list(label_names), {"samples": samples, "seed": seed}, {"model": model}
+    )
 
 
 def _scores(means: np.ndarray) -> np.ndarray:

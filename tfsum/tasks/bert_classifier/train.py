@@ -18,7 +18,7 @@ from tfsum.tasks.bert_classifier.batches import (
     read_labelled,
 )
 from tfsum.tasks.bert_classifier.classified import KNOWN_AT_ALL
-from tfsum.tasks.bert_classifier.report import ClassificationReport, evaluate_labels
+from tfsum.tasks.bert_classifier.report import METRICS, ClassificationReport, evaluate_labels
 from tfsum.tasks.bert_classifier.settings import RecipeSettings, TrainSettings
 from tfsum.tasks.unknown_words import warn_of_unknown_words
 from tfsum.text.word_piece import WordPiece
@@ -140,10 +140,10 @@ class ClassificationValidation:
 
     def scores(self) -> dict[str, float]:
         """Accuracy and F1, in points."""
-        answers = {"model": self.probabilities().argmax(1)}
+        answers = self.probabilities().argmax(1)
         self.report = evaluate_labels(answers, self._labels, self._label_names)
         scores = self.report.systems["model"]
-        return {name: scores[name]["value"] for name in scores if name != "labels"}
+        return {name: scores[name]["value"] for name in METRICS if name in scores}
 
     def selection_score(self, scores: dict[str, float]) -> float:
         """The mean of accuracy and macro F1."""
