@@ -171,7 +171,7 @@ def test_the_control_begins_with_new_weights(material):
             DataError,
             r"(\d+) of \d+ texts have labels outside the list, .* 'there' \(\1\)",
         ),
-        ("text.max_length=17", RecipeError, "max_length is 17; the encoder has positions for 16"),
+        ("text.max_length=17", RecipeError, "max_length is 17; the model has positions for 16"),
         ("data.label=3", RecipeError, "data.label=3: expected a text"),
         ("model.head=lstm", RecipeError, "model.head: unknown"),
     ],

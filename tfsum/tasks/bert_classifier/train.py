@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfsum.errors import RecipeError
 from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.formats.text_settings import read_text_settings
@@ -20,9 +19,13 @@ from tfsum.tasks.bert_classifier.batches import (
 from tfsum.tasks.bert_classifier.classified import KNOWN_AT_ALL
 from tfsum.tasks.bert_classifier.report import METRICS, ClassificationReport, evaluate_labels
 from tfsum.tasks.bert_classifier.settings import RecipeSettings, TrainSettings
-from tfsum.tasks.unknown_words import warn_of_unknown_words
+from tfsum.tasks.starting_point import (
+    check_positions,
+    check_segments,
+    freeze,
+    warn_of_unknown_words,
+)
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import check_segments, freeze
 from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import NOT_DECAYED, make_adam
 from tfsum.training.run import Run
@@ -59,11 +62,7 @@ def prepare_data(recipe: RecipeSettings) -> ClassificationData:
 
     encoder = local_folder(recipe.model.encoder)
     config, pair = open_folder(encoder).config, data.text_pair is not None
-    if text.max_length > config["max_position_embeddings"]:
-        raise RecipeError(
-            f"[text] max_length is {text.max_length}; the encoder has positions for "
-            f"{config['max_position_embeddings']} tokens"
-        )
+    check_positions(config, text.max_length, "[text] max_length")
     if pair:
         check_segments(config, "a pair of texts ([data] text_pair)")
 
@@ -71,7 +70,7 @@ def prepare_data(recipe: RecipeSettings) -> ClassificationData:
     word_piece = WordPiece.from_file(encoder / "vocab.txt", **case)
     packed = {
         name: pack_texts(part, label_names, word_piece, text.max_length)
-        for name, part in (("train", train), ("validation", held_out))
+        for name, part in {"train": train, "validation": held_out}.items()
     }
     for name, part in packed.items():
         of_label = np.bincount(part.labels, minlength=len(label_names)).tolist()
@@ -83,8 +82,12 @@ def prepare_data(recipe: RecipeSettings) -> ClassificationData:
             " hardly predict it"
         )
     warn_of_unknown_words(packed["train"].token_ids, word_piece, KNOWN_AT_ALL)
-    settings = {**case, "max_length": text.max_length, "pair": pair}
-    return ClassificationData(label_names, settings, word_piece.vocabulary, packed)
+    return ClassificationData(
+        label_names,
+        {**case, "max_length": text.max_length, "pair": pair},
+        word_piece.vocabulary,
+        packed,
+    )
 
 
 def build_model(recipe: RecipeSettings, data: ClassificationData) -> BertClassifier:
@@ -151,12 +154,14 @@ class ClassificationValidation:
 
     def probabilities(self) -> np.ndarray:
         """The model's probabilities of each text's labels, float32 (N, C)."""
-        found = self._workers.map_rows(
-            lambda rows: self._predict(self._batcher.assemble(rows)).numpy().tolist(),
-            self._batcher.plan(),
-            len(self._labels),
+        return np.array(
+            self._workers.map_rows(
+                lambda rows: self._predict(self._batcher.assemble(rows)).numpy().tolist(),
+                self._batcher.plan(),
+                len(self._labels),
+            ),
+            np.float32,
         )
-        return np.array(found, np.float32)
 
 
 class ClassificationRun(Run[BertClassifier, TrainSettings]):

@@ -1,7 +1,6 @@
 """Pretraining a BERT on documents: masked words and next sentences, from a corpus to the best model
 folder."""
 
-import dataclasses
 import functools
 import pathlib
 from collections.abc import Sequence
@@ -27,44 +26,33 @@ from tfsum.tasks.bert_pretraining.settings import (
     TextSettings,
     TrainSettings,
 )
+from tfsum.tasks.starting_point import (
+    PreparedRecords,
+    check_positions,
+    check_segments,
+    prepare_splits,
+)
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import check_segments, prepare_splits
 from tfsum.training.optimizer import NOT_DECAYED, BertWarmUp, make_adam
 from tfsum.training.run import Run
 from tfsum.training.workers import Workers
 
 
-@dataclasses.dataclass
-class PretrainingData:
-    """The result of `prepare_data`.
-
-    Attributes:
-        text: Text settings that the model folder will hold.
-        word_piece: Tokenizer.
-        records: Folders of prepared pairs: "train", "validation" and, where there is a
-            next-sentence task, "same_document".
-    """
-
-    text: dict[str, Any]
-    word_piece: WordPiece
-    records: dict[str, pathlib.Path]
-
-
-def prepare_data(recipe: RecipeSettings) -> PretrainingData:
-    """Learns the vocabulary of a recipe and prepares its records, unless that is done."""
+def prepare_data(recipe: RecipeSettings) -> PreparedRecords:
+    """Learns the vocabulary of a recipe and prepares its records, unless that is done: "train",
+    "validation" and, with a next-sentence task, "same_document"."""
     data, model = recipe.data, recipe.model
     vocabulary, case = _vocabulary(data, recipe.text, model.encoder)
     config = model.model_dump() if model.encoder is None else open_folder(model.encoder).config
-    if data.max_length > (longest := config["max_position_embeddings"]):
-        raise RecipeError(
-            f"[data] max_length is {data.max_length}; the model has positions for {longest} tokens"
-        )
+    check_positions(config, data.max_length, "[data] max_length")
     if model.encoder is not None and data.next_sentence != "none":
         check_segments(config, "a pair of sentences ([data] next_sentence)")
 
-    records = _prepare_splits(data, vocabulary, {**case, "newline": recipe.text.newline})
-    word_piece = WordPiece.from_file(vocabulary, **case)
-    return PretrainingData({**case, "max_length": data.max_length}, word_piece, records)
+    return PreparedRecords(
+        {**case, "max_length": data.max_length},
+        _prepare_splits(data, vocabulary, {**case, "newline": recipe.text.newline}),
+        [WordPiece.from_file(vocabulary, **case)],
+    )
 
 
 def _vocabulary(
@@ -120,7 +108,7 @@ def _prepare_splits(
     return prepare_splits(data.records, vocabulary, splits)
 
 
-def build_model(recipe: RecipeSettings, data: PretrainingData) -> BertForPretraining:
+def build_model(recipe: RecipeSettings, data: PreparedRecords) -> BertForPretraining:
     """Builds the model of a recipe, with new weights, or with those of its encoder and, where that
     has none, new heads.
 
@@ -136,7 +124,7 @@ def build_model(recipe: RecipeSettings, data: PretrainingData) -> BertForPretrai
     model = BertForPretraining(
         {
             **PRESETS[settings.size],
-            "vocab_size": len(data.word_piece.vocabulary),
+            "vocab_size": len(data.tokenizers[0].vocabulary),
             "max_position_embeddings": settings.max_position_embeddings,
             **settings.dropout_rates,
         }
@@ -181,15 +169,10 @@ class PretrainingValidation:
             )
             for batches in self._sets
         ]
-        scores = {"masked_lm_accuracy": _percent(masks)}
-        if pairs[0]:
-            scores["next_sentence_accuracy"] = _percent(pairs)
-
-        for _, same_document in others:
-            scores["same_document_accuracy"] = _percent(same_document)
-
+        names = ("masked_lm_accuracy", "next_sentence_accuracy", "same_document_accuracy")
+        rows = zip(names, [masks, pairs, *(row for _, row in others)])
         return {
-            **scores,
+            **{name: float(100 * row[1] / row[0]) for name, row in rows if row[0]},
             "loss": float(masks[2] / masks[0] + self._weight * pairs[2] / max(1.0, pairs[0])),
         }
 
@@ -216,11 +199,6 @@ def _sums(model: BertForPretraining, batch: dict[str, tf.Tensor]) -> tf.Tensor:
     return ops.stack(rows)
 
 
-def _percent(row: np.ndarray) -> float:
-    """The share of the right ones in points."""
-    return float(100 * row[1] / row[0])
-
-
 class PretrainingRun(Run[BertForPretraining, TrainSettings]):
     """A `Run` that trains a BertForPretraining and validates it by its predictions.
 
@@ -236,9 +214,9 @@ class PretrainingRun(Run[BertForPretraining, TrainSettings]):
     """
 
     def __init__(
-        self, recipe: RecipeSettings, data: PretrainingData, model: BertForPretraining
+        self, recipe: RecipeSettings, data: PreparedRecords, model: BertForPretraining
     ) -> None:
-        settings, word_piece = recipe.train, data.word_piece
+        settings, (word_piece,) = recipe.train, data.tokenizers
         encoder_rate = settings.encoder_learning_rate
         if encoder_rate is None:
             encoder_rate = settings.learning_rate

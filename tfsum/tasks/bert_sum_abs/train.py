@@ -2,11 +2,11 @@
 the best folder."""
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
 
-from tfsum.data.batcher import ragged_places
 from tfsum.data.documents.summary_batches import (
     Summaries,
     SummaryBatcher,
@@ -27,17 +27,17 @@ from tfsum.models import Bert, BertSumAbs, BertSumExt
 # `tfsum.papers` also adds its head to those of BertSumExt.
 from tfsum.papers.batches import original_summary_batches
 from tfsum.tasks.bert_sum_abs.settings import RecipeSettings, TrainSettings
-from tfsum.tasks.unknown_words import warn_of_unknown_words
-from tfsum.text.detokenizer import Detokenizer
-from tfsum.text.name_pieces import name_pieces, pack_flags
-from tfsum.text.word_piece import Vocabulary, WordPiece
-from tfsum.training.encoder import (
-    PreparedDocuments,
+from tfsum.tasks.starting_point import (
+    PreparedRecords,
     freeze,
     prepare_documents,
     start_from,
     starting_model,
+    warn_of_unknown_words,
 )
+from tfsum.text.detokenizer import Detokenizer
+from tfsum.text.name_pieces import name_pieces, pack_flags
+from tfsum.text.packing import lay_out_windows
 from tfsum.training.log import log
 from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
@@ -50,13 +50,12 @@ VALIDATED_TOGETHER = 8192
 SHAPE = ("num_decoder_layers", "num_heads", "feed_forward_width", "copy")
 
 
-def prepare_data(recipe: RecipeSettings) -> PreparedDocuments:
+def prepare_data(recipe: RecipeSettings) -> PreparedRecords:
     """Prepares the records of a recipe, those of extractive training, unless that is done."""
     documents = prepare_documents(recipe.data, recipe.text, recipe.model)
-    words = Vocabulary.from_file(documents.folder / "vocab.txt").words
     documents.text |= {
         "max_windows": recipe.train.max_windows,
-        "line_break": target_tokens(words)[2],
+        "line_break": target_tokens(documents.tokenizers[0].vocabulary)[2],
     }
     return documents
 
@@ -74,11 +73,10 @@ def target_tokens(vocabulary: list[str]) -> tuple[str, ...]:
     return TOKENS if all(token in vocabulary for token in TOKENS) else OTHER_TOKENS
 
 
-def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumAbs:
+def build_model(recipe: RecipeSettings, data: PreparedRecords) -> BertSumAbs:
     """Builds the model of a recipe around its encoder, or with the weights of [model] start."""
-    settings = recipe.model
+    settings, words = recipe.model, data.tokenizers[0].vocabulary
     bert = Bert.from_pretrained(data.folder, **settings.dropout_rates)
-    words = Vocabulary.from_file(data.folder / "vocab.txt").words
     start, end, _ = (words.index(token) for token in target_tokens(words))
     model = BertSumAbs(
         bert,
@@ -148,7 +146,9 @@ def load_gap_sentences(
     random, mask = np.random.default_rng(seed), np.array([mask_id], np.int32)
     sources: list[np.ndarray] = []
     source_counts, targets = [], []
-    for first, last in _windows(piece_counts, sentence_counts, window_length):
+    places = lay_out_windows(piece_counts, sentence_counts, window_length)["place"].numpy()
+    starts = np.flatnonzero(places == 0).tolist()
+    for first, last in itertools.pairwise([*starts, len(sentences)]):
         window = sentences[first:last]
         if len(window) > number:
             chosen = _most_important(window, number)
@@ -174,26 +174,6 @@ def load_gap_sentences(
     return documents, join_targets(targets, [""] * len(targets), line_break, max_length)
 
 
-def _windows(
-    piece_counts: np.ndarray, sentence_counts: np.ndarray, window_length: int
-) -> list[tuple[int, int]]:
-    """The first sentence of each window of all documents, and the one after its last."""
-    laid_out = in_windows(
-        np.zeros(piece_counts.sum(), np.int32),
-        piece_counts,
-        sentence_counts,
-        np.zeros(len(piece_counts), np.float32),
-        window_length,
-        int(1e9),
-    )
-    owner, _ = ragged_places(sentence_counts[sentence_counts > 0])
-    window = np.stack([owner, laid_out.start // window_length])
-    edges = np.flatnonzero((window[:, 1:] != window[:, :-1]).any(0)) + 1
-    bounds = [0, *edges.tolist(), len(piece_counts)]
-
-    return list(zip(bounds[:-1], bounds[1:]))
-
-
 def _most_important(window: list[np.ndarray], number: int) -> list[int]:
     """The sentences of a window that share the most word pieces with its rest, in the order of the
     text."""
@@ -203,8 +183,8 @@ def _most_important(window: list[np.ndarray], number: int) -> list[int]:
         rest = set().union(*sets[:i], *sets[i + 1 :])
         return 2 * len(sets[i] & rest) / max(1, len(sets[i]) + len(rest))
 
-    best = sorted(range(len(window)), key=score, reverse=True)[:number]  # a tie goes to the first
-    return sorted(best)
+    # A tie goes to the first.
+    return sorted(sorted(range(len(window)), key=score, reverse=True)[:number])
 
 
 class SummaryRun(Run[BertSumAbs, TrainSettings]):
@@ -223,7 +203,7 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
         PosixPath('runs/news_abs/best')
     """
 
-    def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumAbs) -> None:
+    def __init__(self, recipe: RecipeSettings, data: PreparedRecords, model: BertSumAbs) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
         rate, steps = settings.encoder_learning_rate, settings.encoder_warmup_steps
         of_encoder = {"learning_rate": rate, "warmup_steps": steps}
@@ -236,13 +216,11 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
         super().__init__(model, optimizer, settings)
 
         self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
-        self._records, line_break = data.records, data.text["line_break"]
-        case = {name: data.text[name] for name in ("lowercase", "strip_accents")}
-        self._word_piece = WordPiece.from_file(data.folder / "vocab.txt", **case)
+        self._records, (self._word_piece,) = data.records, data.tokenizers
         for first in read_records(data.records["train"], ["pieces"]).take(1):
             warn_of_unknown_words(first["pieces"].flat_values.numpy(), self._word_piece)
-        self.vocabularies = [self._word_piece.vocabulary]
-        self._line_break = self._word_piece.vocabulary.index(line_break)
+        words, line_break = self._word_piece.vocabulary, data.text["line_break"]
+        self.vocabularies, self._line_break = [words], words.index(line_break)
         budget = settings.tokens_per_batch
         if recipe.data.legacy:
             self.batcher = original_summary_batches(
@@ -255,7 +233,7 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
                 model.window_length,
                 model.max_length,
                 number=settings.gap_sentences,
-                mask_id=self._word_piece.vocabulary.index("[MASK]"),
+                mask_id=words.index("[MASK]"),
                 kept=settings.gap_kept,
                 line_break=self._line_break,
                 seed=settings.seed,
@@ -269,7 +247,7 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
             model,
             self._batches_of(documents, summaries, budget),
             summaries.texts[: evaluate.documents],
-            Detokenizer(self._word_piece.vocabulary, line_break=line_break),
+            Detokenizer(words, line_break=line_break),
             evaluate.metric,
             words=evaluate.words,
         )

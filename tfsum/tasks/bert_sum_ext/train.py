@@ -21,18 +21,18 @@ from tfsum.models import Bert, BertSumExt
 from tfsum.papers.batches import OriginalBatcher
 from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, RecipeSettings, TrainSettings
 from tfsum.tasks.bert_sum_ext.teacher import sentence_embeddings
-from tfsum.tasks.unknown_words import warn_of_unknown_words
-from tfsum.text.expected_rouge import is_word
-from tfsum.text.known_words import frequent_words
-from tfsum.text.selection import select_sentences
-from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import (
-    PreparedDocuments,
+from tfsum.tasks.starting_point import (
+    PreparedRecords,
     freeze,
     prepare_documents,
     start_from,
     starting_model,
+    warn_of_unknown_words,
 )
+from tfsum.text.expected_rouge import is_word
+from tfsum.text.known_words import frequent_words
+from tfsum.text.selection import select_sentences
+from tfsum.text.word_piece import WordPiece
 from tfsum.training.log import format_scores, log
 from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
@@ -47,12 +47,12 @@ SIZES = ("head_layers", "head_num_heads", "head_feed_forward_width")
 Answer = tuple[list[float], list[list[float]]]
 
 
-def prepare_data(recipe: RecipeSettings) -> PreparedDocuments:
+def prepare_data(recipe: RecipeSettings) -> PreparedRecords:
     """Prepares the records of a recipe, unless that is done."""
     return prepare_documents(recipe.data, recipe.text, recipe.model)
 
 
-def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumExt:
+def build_model(recipe: RecipeSettings, data: PreparedRecords) -> BertSumExt:
     """Builds the model of a recipe: around its encoder, around one of the encoder's size with
     random weights (the original's `baseline`), or with the weights of [model] start.
 
@@ -247,7 +247,7 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
         PosixPath('runs/news/best')
     """
 
-    def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumExt) -> None:
+    def __init__(self, recipe: RecipeSettings, data: PreparedRecords, model: BertSumExt) -> None:
         settings = recipe.train
         optimizer = make_adam(
             model,
@@ -258,8 +258,7 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
         super().__init__(model, optimizer, settings)
 
         self._legacy, self._records = recipe.data.legacy, data.records["train"]
-        self._word_piece = WordPiece.from_file(data.folder / "vocab.txt")
-        self._embeddings = None
+        (self._word_piece,), self._embeddings = data.tokenizers, None
         if recipe.model.embedding_teacher:
             self._embeddings = sentence_embeddings(
                 self._records,

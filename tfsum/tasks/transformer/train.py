@@ -1,7 +1,6 @@
 """Training a Transformer on pairs of source and target texts, from their files to the best model
 folder."""
 
-import dataclasses
 import itertools
 import pathlib
 from typing import Any
@@ -12,6 +11,7 @@ from tfsum.errors import Error, RecipeError
 from tfsum.formats.weight_names import variables_by_path
 from tfsum.generation.validation import AnswerValidation
 from tfsum.models import Transformer
+from tfsum.tasks.starting_point import PreparedRecords, prepare_splits, start_from
 from tfsum.tasks.transformer.batches import PairBatcher, load_pairs, pair_texts
 from tfsum.tasks.transformer.prepare import PairPreparation
 from tfsum.tasks.transformer.settings import (
@@ -22,7 +22,6 @@ from tfsum.tasks.transformer.settings import (
 )
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import prepare_splits, start_from
 from tfsum.training.log import log
 from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
@@ -42,22 +41,7 @@ SHAPE = (
 )
 
 
-@dataclasses.dataclass
-class PairData:
-    """The result of `prepare_data`.
-
-    Attributes:
-        text: Text settings that the model folder will hold.
-        tokenizers: Tokenizers of sources and of targets.
-        records: Split -> folder of its records.
-    """
-
-    text: dict[str, Any]
-    tokenizers: tuple[WordPiece, WordPiece]
-    records: dict[str, pathlib.Path]
-
-
-def prepare_data(recipe: RecipeSettings) -> PairData:
+def prepare_data(recipe: RecipeSettings) -> PreparedRecords:
     """Learns the vocabularies of a recipe and prepares its records, unless that is done."""
     data, text = recipe.data, recipe.text
     files = pair_vocabularies(data, text)
@@ -71,14 +55,16 @@ def prepare_data(recipe: RecipeSettings) -> PairData:
         "train": (data.train, train),
         "validation": (data.validation, PairPreparation(**options)),
     }
-    records = prepare_splits(data.records, files[0], splits)
-    source, target = (WordPiece.from_file(file, **case) for file in files)
     settings = {
         **case,
         "max_source_length": data.max_source_length,
         "cut_sources": data.cut_sources,
     }
-    return PairData(settings, (source, target), records)
+    return PreparedRecords(
+        settings,
+        prepare_splits(data.records, files[0], splits),
+        [WordPiece.from_file(file, **case) for file in files],
+    )
 
 
 def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.Path, pathlib.Path]:
@@ -103,8 +89,7 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
     """
     ready = [file for file in (text.vocabulary, text.target_vocabulary) if file is not None]
     sizes = [size for size in (text.vocabulary_size, text.target_vocabulary_size) if size]
-    one = [text.vocabulary, text.vocabulary_size].count(None) == 1
-    if not one or bool(ready) == bool(sizes):
+    if [text.vocabulary, text.vocabulary_size].count(None) != 1 or bool(ready) == bool(sizes):
         raise Error(
             f"[text] vocabulary {text.vocabulary!r}, target_vocabulary {text.target_vocabulary!r},"
             f" vocabulary_size {text.vocabulary_size}, target_vocabulary_size"
@@ -148,7 +133,7 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
     return found[0], found[-1]
 
 
-def build_model(recipe: RecipeSettings, data: PairData) -> Transformer:
+def build_model(recipe: RecipeSettings, data: PreparedRecords) -> Transformer:
     """Builds the model of a recipe, with new weights or those of [model] start.
 
     Raises:
@@ -221,7 +206,7 @@ class PairRun(Run[Transformer, TrainSettings]):
         PosixPath('runs/translator/best')
     """
 
-    def __init__(self, recipe: RecipeSettings, data: PairData, model: Transformer) -> None:
+    def __init__(self, recipe: RecipeSettings, data: PreparedRecords, model: Transformer) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
         optimizer = make_adam(
             model,

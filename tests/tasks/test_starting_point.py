@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfsum.tasks.unknown_words import warn_of_unknown_words
+from tfsum.tasks.starting_point import warn_of_unknown_words
 from tfsum.text.word_piece import WordPiece
 
 ENGLISH = "the rain fell on the bridge all night and the town was quiet"

@@ -1,12 +1,13 @@
-"""What a run begins with: records, an encoder or another model's weights, and frozen layers."""
+"""What a training begins with: records, an encoder or another model, and frozen layers."""
 
 import dataclasses
 import json
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import keras
+import numpy as np
 
 from tfsum.data.documents.prepare import DocumentPreparation
 from tfsum.data.preparation import Preparation
@@ -16,20 +17,36 @@ from tfsum.formats.config_json import read_json
 from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.formats.text_settings import read_text_settings
+from tfsum.inference.texts import KNOWN_ENOUGH
 from tfsum.models import Bert
+from tfsum.models.model import Model
 from tfsum.models.with_bert import BertSum
+from tfsum.text.known_words import known_share
+from tfsum.text.word_piece import WordPiece
 from tfsum.training.log import format_counts, log
 from tfsum.training.settings import SummarizerSettings
 
-
-class Configured(Protocol):
-    """A model with its arguments."""
-
-    config: dict[str, Any]
-
-
-AnyModel = TypeVar("AnyModel", bound=Configured)
+AnyModel = TypeVar("AnyModel", bound=Model)
 AnySummarizer = TypeVar("AnySummarizer", bound=BertSum)
+FIRST = 200_000  # word pieces that are looked at
+
+
+def check_positions(config: dict, max_length: int, key: str) -> None:
+    """Checks that an encoder has a position for each token.
+
+    Args:
+        config: Arguments of the `Bert`.
+        max_length: Most tokens of a row.
+        key: Key of the recipe that says so, for the message.
+
+    Raises:
+        RecipeError: The encoder has fewer.
+
+    Example:
+        >>> check_positions({"max_position_embeddings": 512}, 128, "[text] max_length")
+    """
+    if max_length > (longest := config["max_position_embeddings"]):
+        raise RecipeError(f"{key} is {max_length}; the model has positions for {longest} tokens")
 
 
 def check_segments(config: dict, what: str) -> None:
@@ -131,23 +148,25 @@ def freeze(bert: Bert, layers: int) -> None:
 
 
 @dataclasses.dataclass
-class PreparedDocuments:
+class PreparedRecords:
     """The records of a recipe.
 
     Attributes:
-        folder: Folder of the encoder, or of the model that training starts from.
         text: Text settings that the model folder will hold.
         records: Split -> folder of its records.
+        tokenizers: Tokenizer of the records; of pairs those of sources and targets.
+        folder: Folder of the encoder, or of the model that training starts from.
     """
 
-    folder: pathlib.Path
     text: dict[str, Any]
     records: dict[str, pathlib.Path]
+    tokenizers: Sequence[WordPiece]
+    folder: pathlib.Path = pathlib.Path()
 
 
 def prepare_documents(
     data: DocumentSettings, text: TextSettings, model: SummarizerSettings
-) -> PreparedDocuments:
+) -> PreparedRecords:
     """Prepares the records of a recipe, unless that is done.
 
     Args:
@@ -178,9 +197,13 @@ def prepare_documents(
             DocumentPreparation(**options | {"labels": "greedy", "unlabelled": False}),
         ),
     }
-    records = prepare_splits(data.records, folder, splits)
     settings = {**case, **{name: options[name] for name in ("newline", "window_length")}}
-    return PreparedDocuments(folder, settings, records)
+    return PreparedRecords(
+        settings,
+        prepare_splits(data.records, folder, splits),
+        [WordPiece.from_file(folder / "vocab.txt", **case)],
+        folder,
+    )
 
 
 def prepare_splits(
@@ -201,3 +224,26 @@ def prepare_splits(
         counts = preparation.write(corpus, records[split], vocabulary)
         log(f"{split}: {format_counts(counts)}")
     return records
+
+
+def warn_of_unknown_words(
+    pieces: np.ndarray, word_piece: WordPiece, enough: float = KNOWN_ENOUGH
+) -> None:
+    """Logs a warning where few of the words of training texts are in the vocabulary.
+
+    Args:
+        pieces: Word pieces of the texts, one after another, (P,); the first ones are looked at.
+        word_piece: The tokenizer of the encoder.
+        enough: Share of whole words from which there is none.
+
+    Example:
+        >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
+        >>> warn_of_unknown_words(np.array([4, 4, 1]), word_piece)
+    """
+    share = known_share(pieces[:FIRST], word_piece.vocabulary, word_piece.unk_id)
+    if share < enough:
+        log(
+            f"warning: only {share:.0%} of the words of the training texts are in the encoder's"
+            " vocabulary: they seem to be in a language or script that it does not know, of which"
+            " the model will learn little; take an encoder of that language"
+        )
