@@ -201,7 +201,8 @@ def test_a_missing_file_and_a_folder(tmp_path):
 
 def test_written_and_read_again_is_the_same(recipe, tmp_path):
     loaded = load(recipe(RIGHT), ['data.labels=["a", "b"]', "model.copy=true"])
-    written = write_recipe(loaded, tmp_path / "runs" / "resolved.toml")
+    written = tmp_path / "runs" / "resolved.toml"
+    write_recipe(loaded, written)
     assert load(written) == loaded
     assert [path.name for path in written.parent.iterdir()] == ["resolved.toml"]
 

@@ -181,10 +181,9 @@ def read_records(paths: Paths, features: Sequence[str]) -> tf.data.Dataset:
         >>> [batch["pieces"].to_list() for batch in read_records(path, ["pieces"])]
         [[[5, 6]]]
     """
-    names = [str(path) for path in shard_paths(paths)]
-    features_by_name = {name: _FEATURES[name] for name in features}
-    parse = lambda batch: tf.io.parse_example(batch, features_by_name)  # noqa: E731
-    return tf.data.TFRecordDataset(names).batch(_READ_TOGETHER).map(parse).prefetch(2)
+    wanted = {name: _FEATURES[name] for name in features}
+    records = tf.data.TFRecordDataset(list(map(str, shard_paths(paths)))).batch(_READ_TOGETHER)
+    return records.map(lambda batch: tf.io.parse_example(batch, wanted)).prefetch(2)
 
 
 def load_columns(paths: Paths, *features: str) -> list[Any]:

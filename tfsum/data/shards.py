@@ -329,14 +329,19 @@ def run_shards(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str,
         processes, multiprocessing.get_context("spawn"), _start_process, (work.make_writer,)
     )
     waiting: dict[concurrent.futures.Future, str] = {}
+    parts = work.parts()
     try:
-        for path, documents in work.parts():
-            waiting[pool.submit(_write_in_process, path, list(documents))] = path
+        while True:
             # One shard more than the busy ones is read ahead: the corpus is never in memory whole.
-            if len(waiting) > processes:
-                yield from _collect(waiting)
-        while waiting:
-            yield from _collect(waiting)
+            for path, documents in itertools.islice(parts, processes + 1 - len(waiting)):
+                waiting[pool.submit(_write_in_process, path, list(documents))] = path
+            if not waiting:
+                return
+            done, _ = concurrent.futures.wait(
+                waiting, return_when=concurrent.futures.FIRST_COMPLETED
+            )
+            for future in done:
+                yield waiting.pop(future), future.result()
     except concurrent.futures.process.BrokenProcessPool as error:
         raise Error(
             "prepare: a worker process died (out of memory, or killed); the finished shards are"
@@ -344,13 +349,6 @@ def run_shards(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str,
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _collect(waiting: dict[concurrent.futures.Future, str]) -> Iterator[tuple[str, dict[str, int]]]:
-    """Waits for one shard or more, takes them out of `waiting` and yields their counts."""
-    done, _ = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
 
 
 _writer: Any = None  # how to make the writer of a worker process, cached

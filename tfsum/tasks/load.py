@@ -163,8 +163,7 @@ def open_model(
 
     with tempfile.TemporaryDirectory() as folder:
         # TF Text's operations give the same bytes faster, and this process has them.
-        destination = pathlib.Path(folder) / "model" / "1"
-        yield load(export_model(path, destination, ops="text", **(search or {})))
+        yield load(export_model(path, f"{folder}/model/1", ops="text", **(search or {})))
 
 
 def evaluate(model: ExportedModel | str | pathlib.Path, corpus: "Corpus", **options: Any) -> Any:

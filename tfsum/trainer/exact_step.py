@@ -132,14 +132,12 @@ def _gradients(
         return i + 1, loss_sum + part_sum, [a + g for a, g in zip(total, gradients)]
 
     zeros = [tf.zeros(v.shape, v.dtype) for v in variables]
-    start = (0, tf.zeros_like(model.loss_weight(x, y)), zeros)
-    _, loss_sum, total = tf.while_loop(
+    return tf.while_loop(
         lambda i, *_: i * size < rows,
         body,
-        start,
+        (0, tf.zeros_like(model.loss_weight(x, y)), zeros),
         parallel_iterations=1,  # only one micro-batch's activations are in memory
-    )
-    return loss_sum, total
+    )[1:]
 
 
 def _is_compiled_whole(model: keras.Model, replicas: int) -> bool:

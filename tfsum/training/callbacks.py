@@ -143,11 +143,9 @@ class FiniteGuard:
                 )
 
     def _diverged(self, step: int, what: str) -> DivergenceError:
-        rows, batch = self._rows(step), ""
-        if len(rows) > SHOWN:
-            rows = [*rows[:SHOWN], "..."]
-        if rows:
-            batch = f" Its batch: {', '.join(rows)}."
+        rows = self._rows(step)
+        named = ", ".join(rows[:SHOWN] + ["..."] * (len(rows) > SHOWN))
+        batch = f" Its batch: {named}." * bool(rows)
         return DivergenceError(
             f"{what}; training stopped.{batch} The checkpoint before it and the best model so far"
             f" are kept in {self._folder}. Look at these examples, lower train.learning_rate or"

@@ -8,6 +8,7 @@ the variables are copied, and goes on while the copies are checked and written.
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -137,7 +138,7 @@ class Checkpoints:
             Error: The checkpoint could not be written (raised once); the one before is kept.
         """
         written, self._written = self._written, None
-        if written is not None:
+        if written:
             written.result()
 
     @property
@@ -148,8 +149,7 @@ class Checkpoints:
     @property
     def failed(self) -> bool:
         """Whether the last checkpoint could not be written; the next `wait` or `save` raises."""
-        written = self._written
-        return written is not None and written.done() and written.exception() is not None
+        return bool(self._written and self._written.done() and self._written.exception())
 
     def _write(self, step: int, state: str, copies: Copies) -> None:
         """Checks and writes the copies; its thread is the only one that changes the folder."""
@@ -241,11 +241,11 @@ def _checksum(file: pathlib.Path) -> str:
 
 
 def _by_path(variables: Sequence[keras.Variable]) -> dict[str, Any]:
-    table, seeds = {}, 0
+    table: dict[str, Any] = {}
+    numbers = itertools.count()
     for variable in variables:
         path = variable.path
         if path.endswith("/seed_generator_state"):
-            path = f"{SEED}_{seeds}".removesuffix("_0") + "/seed_generator_state"
-            seeds += 1
+            path = f"{SEED}_{next(numbers)}".removesuffix("_0") + "/seed_generator_state"
         table[path] = variable.value
     return table

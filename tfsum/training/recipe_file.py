@@ -4,6 +4,7 @@ in one message.
 A run keeps its resolved recipe in its folder, with which a resumed run is compared.
 """
 
+import contextlib
 import difflib
 import pathlib
 import textwrap
@@ -184,13 +185,11 @@ def _override(values: dict[str, Any], text: str) -> str:
 
 def _toml_value(text: str) -> Any:
     """Parses a value as TOML does; a bare word, invalid in TOML, is a string."""
-    try:
+    with contextlib.suppress(tomllib.TOMLDecodeError):
         parsed = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
-        return text
-    if len(parsed) > 1:
-        return text
-    return parsed["value"]
+        if len(parsed) == 1:
+            return parsed["value"]
+    return text
 
 
 def recipe_keys(recipe_class: type[Recipe]) -> str:
@@ -234,20 +233,15 @@ def _key(section: dict[str, Any], name: str) -> str:
     return f"{line}\n{textwrap.fill(meaning, 96, initial_indent=indent, subsequent_indent=indent)}"
 
 
-def write_recipe(recipe: Recipe, path: str | pathlib.Path) -> pathlib.Path:
+def write_recipe(recipe: Recipe, path: pathlib.Path) -> None:
     """Writes a recipe as TOML, without the keys that are not set.
 
     Args:
         recipe: The recipe.
         path: Path of the file, which is replaced atomically.
-
-    Returns:
-        The path.
     """
-    path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, tomli_w.dumps(recipe.model_dump(exclude_none=True)))
-    return path
 
 
 def compare_with_started_run(recipe: Recipe) -> list[str]:

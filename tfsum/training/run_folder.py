@@ -185,19 +185,16 @@ def read_run(folder: str | pathlib.Path) -> RunSummary:
 
     steps = recipe.get("train", {}).get("steps", 0)
     step = max(steps_in(folder / "checkpoints"), default=0)
-    state = "stopped"
-    if step >= steps:
-        state = "finished"
-    if history.get("ended_early"):
-        state = "ended early"
-    if is_locked(folder):
-        state = "running"
-
-    seconds = history.get("seconds") or 0
-    rows = history.get("history") or []
+    states = {
+        "running": is_locked(folder),
+        "ended early": history.get("ended_early"),
+        "finished": step >= steps,
+        "stopped": True,
+    }
+    rows, seconds = history.get("history") or [], history.get("seconds")
     return RunSummary(
         str(folder),
-        state,
+        next(state for state, applies in states.items() if applies),
         step,
         steps,
         history.get("best") or {},

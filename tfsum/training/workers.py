@@ -44,30 +44,22 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
         >>> strategy_of("one").num_replicas_in_sync
         1
     """
-    resolver = cluster_resolver()
-    workers = 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
-    if name == "auto":
-        name = "one"
-        if workers > 1:
-            name = "multi_worker"
-        elif len(tf.config.list_physical_devices("GPU")) > 1:
-            name = "mirrored"
-
-    if workers > 1 and name != "multi_worker":
+    if resolver := cluster_resolver():
+        if name in ("auto", "multi_worker"):
+            return _join_workers(resolver, worker_timeout)
+        workers = sum(map(len, resolver.cluster_spec().as_dict().values()))
         raise RecipeError(
             f"[train] strategy is {name!r}, and {workers} workers are announced (TF_CONFIG, SLURM);"
             " each would train a model of its own: set it to 'auto' or 'multi_worker', or unset"
             " TF_CONFIG"
         )
-    if workers == 1 and name == "multi_worker":
+
+    if name == "multi_worker":
         raise RecipeError(
             f"[train] strategy is {name!r}, and no other worker is announced; set TF_CONFIG on each"
             " worker, start them by srun, or give `tfsum train --local-workers 2`"
         )
-
-    if name == "multi_worker":
-        return _join_workers(resolver, worker_timeout)
-    if name == "one":
+    if name == "one" or (name == "auto" and len(tf.config.list_physical_devices("GPU")) < 2):
         return tf.distribute.get_strategy()
 
     devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
@@ -83,10 +75,8 @@ def _join_workers(
     extended._check_health_interval = timeout / 2
     extended._check_health_timeout = max(1, timeout // 6)
 
-    addresses = [address for job in resolver.cluster_spec().as_dict().values() for address in job]
-    log(
-        f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({', '.join(addresses)})"
-    )
+    addresses = ", ".join(itertools.chain(*resolver.cluster_spec().as_dict().values()))
+    log(f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({addresses})")
 
     try:
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
@@ -233,9 +223,8 @@ class Workers:
         # The JSON text as whole int32 numbers, filled up with blanks; first its sizes.
         text = json.dumps(value).encode()
         data = np.frombuffer(text + b" " * (-len(text) % 4), np.int32)
-        sizes = np.zeros(self.count, np.int32)
-        sizes[self.index] = len(data)
-        sizes = self._sum(sizes)
+        own = np.arange(self.count) == self.index
+        sizes = self._sum(np.where(own, len(data), 0).astype(np.int32))
 
         rows = np.zeros((self.count, sizes.max()), np.int32)
         rows[self.index, : len(data)] = data
@@ -285,11 +274,9 @@ class Workers:
             [0, 10, 20]
         """
         kept = [batch[batch < count] for batch in batches if batch.min() < count]
-        answers: list[Any] = [None] * count
-        for rows, values in zip(kept, self.map(function, kept)):
-            for row, value in zip(rows, values):
-                answers[row] = value
-        return answers
+        answers = itertools.chain.from_iterable(self.map(function, kept))
+        by_row = dict(zip(itertools.chain.from_iterable(kept), answers))
+        return [by_row[row] for row in range(count)]
 
     def by_chief(self, work: Callable[[], Value]) -> Value:
         """Does some work on the chief while the others wait.

@@ -153,13 +153,11 @@ def soft_labels(
     kept = sorted(visited, key=lambda item: (-item[0], len(item[1]), item[1]))[:width]
 
     weights = [math.exp((score - kept[0][0]) / temperature) for score, _ in kept]
-    total = sum(weights)
-    labels = [0.0] * len(sentences)
-    for weight, (_, extract) in zip(weights, kept):
-        for i in extract:
-            labels[i] += weight / total
-
-    return [min(label, 1.0) for label in labels]
+    shares = [(weight / sum(weights), extract) for weight, (_, extract) in zip(weights, kept)]
+    return [
+        min(1.0, sum((share for share, extract in shares if i in extract), 0.0))
+        for i in range(len(sentences))
+    ]
 
 
 def _labels(extract: Extract, sentences: int) -> list[float]:

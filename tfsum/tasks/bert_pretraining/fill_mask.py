@@ -1,8 +1,8 @@
 """Predicts the word pieces behind [MASK] with their probabilities (Devlin et al. 2019, 3.1)."""
 
 import dataclasses
+import itertools
 import os
-import pathlib
 import warnings
 
 import numpy as np
@@ -151,12 +151,8 @@ def masked_ids(parts: list[str], word_piece: WordPiece) -> list[int]:
     first, stop, *rest = word_piece.tokenize(
         [before, ".", *(f".{part}" for part in later)]
     ).to_list()
-    ids = [word_piece.cls_id, *first]
-
-    for pieces in rest:
-        ids += [word_piece.mask_id, *pieces[len(stop) :]]
-
-    return [*ids, word_piece.sep_id]
+    after_masks = [[word_piece.mask_id, *pieces[len(stop) :]] for pieces in rest]
+    return [word_piece.cls_id, *first, *itertools.chain(*after_masks), word_piece.sep_id]
 
 
 def _load(folder: str | os.PathLike) -> tuple[BertForPretraining, WordPiece]:
@@ -174,7 +170,6 @@ def _load(folder: str | os.PathLike) -> tuple[BertForPretraining, WordPiece]:
         warnings.filterwarnings("ignore", message=".*has no pooler")
         model = BertForPretraining.from_stored(stored, warn=False)
 
-    place = pathlib.Path(stored.source)
-    if not place.is_dir():  # the source of a Google folder is a prefix in it
-        place = place.parent
-    return model, WordPiece.from_file(place / "vocab.txt", **read_text_settings(place))
+    return model, WordPiece.from_file(
+        stored.folder / "vocab.txt", **read_text_settings(stored.folder)
+    )

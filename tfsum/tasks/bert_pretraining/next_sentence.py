@@ -159,21 +159,19 @@ def _false_second(
     # neither of the first segment nor right after it
     places = start + max(0, len(document) - middle - 1)
     if wanted and places:
-        place = rng.randrange(places)
+        kind, place = "same_document", rng.randrange(places)
         if place < start:
             document = document[:start]
         else:
             place += middle + 1 - start
+    else:
+        kind, other = "other_document", index
+        while other == index:  # the original gives up after ten draws and takes the document itself
+            other = rng.randint(0, len(documents) - 1)
+        document = documents[other]
+        place = rng.randint(0, len(document) - 1)
 
-        return _joined(document[place : _end(document, place, target)]), "same_document"
-
-    other = index
-    while other == index:  # the original gives up after ten draws and takes the document itself
-        other = rng.randint(0, len(documents) - 1)
-
-    document = documents[other]
-    place = rng.randint(0, len(document) - 1)
-    return _joined(document[place : _end(document, place, target)]), "other_document"
+    return _joined(document[place : _end(document, place, target)]), kind
 
 
 def _joined(sentences: Document) -> list[int]:
