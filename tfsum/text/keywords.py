@@ -83,7 +83,8 @@ def keywords(
     Args:
         sentences: Sentences of all texts, strings (N,).
         documents: Text of each sentence; there are B.
-        parts: Words of the sentences and what stands between them (`words_of`).
+        parts: Words of the sentences and what stands between them (`words_of`), without what is no
+            part of the words (`tfsum.text.content_words`).
         expected: How often each part is expected in the summary for its place here, (M,) float32; 0
             for words that are no keywords.
         most: Number of keywords at most, (B,) int32.
@@ -146,6 +147,8 @@ def _is_joined(parts: Spans, place: tf.Tensor, candidates: Spans, different: Row
     between = tf.gather(parts.text, tf.maximum(place - 1, 0))
     is_next = (place - before(place, 0) == 2) & tf.strings.regex_full_match(between, _SPACE)
     is_next &= candidates.sentence == before(candidates.sentence, -1)
+    # nothing was taken off between them
+    is_next &= candidates.start - before(candidates.end, 0) == tf.strings.length(between)
 
     _, pairs = Rows.of_equal(before(different.owner, 0) * different.count + different.owner)
     often = pairs.to_values(pairs.count_of(is_next)) > 1.0

@@ -41,7 +41,7 @@ _AROUND = r"^[^\p{L}\p{N}]+|(?:['’]s)?[^\p{L}\p{N}]*$"
 _STOPS = r".*[^\p{L}\p{N}]"  # a mark after a word ends a name
 
 # What an article begins with, its place and its agency: "(CNN) -- ", "LONDON, England (CNN) -- ",
-# "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ".
+# "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ", "(서울=연합뉴스) 김하나 기자 = ".
 # Words and no lengths of letters: RE2 unrolls what is counted.
 _AGENCY = (
     r"(?i:CNN[^()]{0,20}|AP|AFP|Reuters|UPI|Xinhua|dpa|ANSA|EFE|TASS|Yonhap|Kyodo|PTI|ANI|IANS"
@@ -49,8 +49,10 @@ _AGENCY = (
 )
 _PLACE = r"(?:[^\s()]+ ){0,5}"
 _DASH = r"\s*(?:--|[—–-])\s*"
+_REPORTER = r"\p{Hangul}{2,4}(?:[·,] ?\p{Hangul}{2,4})*\s*(?:기자|특파원)\s*=\s*"
 _DATELINE = (
-    rf"^(?:\([^()]{{2,30}}\){_DASH}|\((?i:CNN)\)\s*|{_PLACE}\({_AGENCY}\){_DASH}"
+    rf"^(?:[(\[【][^=()\[\]【】]{{1,20}}=[^=()\[\]【】]{{1,20}}[)\]】]\s*(?:{_REPORTER})?"
+    rf"|\([^()]{{2,30}}\){_DASH}|\((?i:CNN)\)\s*|{_PLACE}\({_AGENCY}\){_DASH}"
     rf"|[A-Z]{{3}}{_PLACE}\([^()]{{2,30}}\){_DASH})"
 )
 

@@ -6,7 +6,8 @@ overlapping matches; the mark replaces both. In RE2 `\b \w \s` know only ASCII, 
 `[^\P{Han}x]` is a Chinese character other than x.
 
 A file of a language has `[words]`, lists whose entries stand beside those of all other languages,
-`[patterns]`, and rules in the order in which they run.
+`[patterns]`, and rules in the order in which they run; and `[keywords]`, which
+`tfsum.text.content_words` reads.
 """
 
 import collections
@@ -83,7 +84,7 @@ def load_rules() -> dict[str, tuple[Rule, ...]]:
 
     rules: dict[str, list[Rule]] = collections.defaultdict(list)
     for content in _files():
-        for stage in sorted(content.keys() - {"words", "patterns"}):
+        for stage in sorted(content.keys() - {"words", "patterns", "keywords"}):
             for rule in content[stage]:
                 templates = {
                     name: expanded(rule.get(name, "")) for name in ("pattern", "rewrite", "line")
@@ -150,6 +151,16 @@ def _written(rule: Rule) -> tuple[str, str, int]:
         "group": is_one and pattern.endswith(")"),
     }
     return rewrite, next((shape for shape, is_it in shapes.items() if is_it), ""), rule.times
+
+
+def load_tables(name: str) -> list[dict]:
+    """Reads the sections of a name of all languages that have one.
+
+    Example:
+        >>> len(load_tables("words")) > 10
+        True
+    """
+    return [content[name] for content in _files() if name in content]
 
 
 def _files() -> list[dict]:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tfsum.request import MOST_KEYWORDS, TOKEN_BYTES
 from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.budget import UNLIMITED, Budget, budget_of, most_that_fit
+from tfsum.text.content_words import content_words
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
 from tfsum.text.keywords import Spans, keywords, words_of
 from tfsum.text.known_words import KnownWords
@@ -175,8 +176,10 @@ def choose_keywords(
     rest = tf.strings.length(without_dateline(read.sentences))
     dateline = tf.strings.length(read.sentences) - rest
     is_none = known_words.are_frequent(pieces) | (parts.start < tf.gather(dateline, parts.sentence))
-    expected = tf.where(is_none, 0.0, _expected(read, texts, parts, pieces))
-    found = keywords(read.sentences, texts, parts, expected, tf.minimum(most, MOST_KEYWORDS))
+    words, are_content = content_words(parts, texts.at(parts.sentence))
+    expected = _expected(read, texts, parts, pieces)
+    expected = tf.where(are_content & ~is_none, expected, 0.0)
+    found = keywords(read.sentences, texts, words, expected, tf.minimum(most, MOST_KEYWORDS))
     # 0 for cells (B, K) without a keyword
     sentence = tf.gather(tf.pad(read.start, [[1, 0]]), found["sentence"] + 1)
     return {
