@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from cases import first_by_default
 
+from tfsum.decoding import Greedy
 from tfsum.errors import Error
 from tfsum.models import BertClassifier, BertForPretraining, BertSumAbs, BertSumExt, Transformer
 
@@ -155,6 +156,29 @@ def test_a_call_says_which_input_is_wrong(fitted, name):
         model({**x, first: x[first][0]})
     with pytest.raises(Error, match=f"^{name}: {first} is a list; expected an array"):
         model({**x, first: x[first].tolist()})
+
+
+@pytest.mark.parametrize(
+    ("name", "input_name", "last"),
+    [
+        ("BertSumExt", "token_ids", 29),
+        ("BertClassifier", "segment_ids", 1),
+        ("Transformer", "source_ids", 29),
+        ("BertSumAbs", "target_ids", 29),
+    ],
+)
+@pytest.mark.parametrize("wrong", [30, -1])
+def test_an_id_without_an_embedding_is_named(fitted, name, input_name, last, wrong):
+    ids = CASES[name][1][input_name].copy()
+    ids[1, 2] = wrong
+    says = f"^{name}: {input_name} has the id {wrong}; expected ids from 0 to {last}, of"
+    with pytest.raises(Error, match=says):
+        fitted[name]({**CASES[name][1], input_name: ids})
+
+
+def test_generate_names_an_id_without_an_embedding(fitted):
+    with pytest.raises(Error, match="^Transformer: source_ids has the id 31; expected ids"):
+        fitted["Transformer"].generate([[4, 31]], Greedy())
 
 
 def test_a_transformer_is_called_with_a_dict(fitted):

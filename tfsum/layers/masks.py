@@ -3,6 +3,7 @@
 from keras import backend, ops
 
 from tfsum.errors import Error
+from tfsum.layers.known_values import known_values
 from tfsum.tensor import Tensor
 
 # added to a float32 score: its softmax is exactly 0, and a row of nothing else stays finite
@@ -137,9 +138,8 @@ def _as_bool(name: str, mask: Tensor) -> Tensor:
     if dtype == "bool":
         return mask
 
-    try:
-        values = ops.convert_to_numpy(mask)
-    except (NotImplementedError, TypeError):  # of a graph
+    values = known_values(mask)
+    if values is None:
         others = ["values that are not known yet"] if "float" in dtype else []
     else:
         others = values[(values != 0) & (values != 1)].tolist()

@@ -16,6 +16,7 @@ from tfsum.formats import (
     weight_names,
 )
 from tfsum.layers import Dropout, Encoder, padding_mask
+from tfsum.layers.known_values import check_ids
 from tfsum.models.model import check_backend
 from tfsum.tensor import Tensor
 
@@ -142,6 +143,12 @@ class Bert(keras.Model):
             hidden_size, "tanh", kernel_initializer=self._normal(), name="pooler", dtype=policy
         )
 
+    @property
+    def sizes_of_ids(self) -> dict[str, int]:
+        """Input -> the number of its embeddings."""
+        config = self.config
+        return {"token_ids": config["vocab_size"], "segment_ids": config["type_vocab_size"]}
+
     def _normal(self) -> keras.initializers.Initializer:
         """One for each matrix: an initializer gives the same values every time."""
         return keras.initializers.TruncatedNormal(stddev=self.config["initializer_range"])
@@ -186,7 +193,7 @@ class Bert(keras.Model):
 
         Raises:
             Error: T is larger than `max_position_embeddings`, or the ids are no whole numbers (B,
-                T).
+                T) below `vocab_size` and `type_vocab_size`.
         """
         if isinstance(token_ids, dict):
             if "token_ids" not in token_ids:
@@ -279,7 +286,7 @@ class Bert(keras.Model):
         """Computes the normalized sum of the three embeddings: int tensors (B, T) -> (B, T, D).
 
         Raises:
-            Error: T is larger than `max_position_embeddings`.
+            Error: T is larger than `max_position_embeddings`, or an id is out of range.
         """
         length = ops.shape(token_ids)[1]
         longest = self.config["max_position_embeddings"]
@@ -290,6 +297,8 @@ class Bert(keras.Model):
             )
         if segment_ids is None:
             segment_ids = ops.zeros_like(token_ids)
+        given = {"token_ids": token_ids, "segment_ids": segment_ids}
+        check_ids("Bert", given, self.sizes_of_ids)
 
         if training:
             # A product as in Google's BERT: the gradient of a lookup would add all tokens to the

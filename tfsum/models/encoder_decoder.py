@@ -11,6 +11,7 @@ from tfsum.decoding.strategy import Source, ids_of
 from tfsum.errors import Error
 from tfsum.layers import CopyAttention, padding_mask
 from tfsum.layers.copy_attention import last_two
+from tfsum.layers.known_values import check_ids
 from tfsum.models.label_smoothing import label_smoothing_loss
 from tfsum.models.model import Model
 from tfsum.tensor import Tensor
@@ -49,6 +50,13 @@ class EncoderDecoder(Model):
         super().__init__(**kwargs)
         # In a cache and not in a dict, which Keras would track as part of the model.
         self._compiled = functools.lru_cache(maxsize=8)(functools.partial(_Generation, self))
+
+    def check_inputs(self, x: dict, y: Tensor | None = None, names: Sequence[str] = ()) -> None:
+        """Checks the ids too."""
+        super().check_inputs(x, y, names)
+        targets = self.target_embedding.input_dim
+        sizes = {"source_ids": self.source_vocabulary_size, "target_ids": targets}
+        check_ids(type(self).__name__, x, sizes)
 
     def read(self, source: Source, training: bool | None = None) -> tuple[Tensor, Tensor]:
         """Encodes sources.
@@ -246,7 +254,7 @@ class EncoderDecoder(Model):
         than those.
 
         Raises:
-            Error: Some of `source_names` are missing, or no ids (B, Ts).
+            Error: Some of `source_names` are missing, or no ids (B, Ts) of the vocabulary.
         """
         if not isinstance(inputs, dict):
             inputs = {"source_ids": inputs}
@@ -280,12 +288,6 @@ class EncoderDecoder(Model):
         sources = source if isinstance(source, dict) else {"source_ids": source}
         names = [name for name in self.source_names if name in sources]
         source = self.source_of({name: _whole_numbers(name, sources[name]) for name in names})
-        source_ids, size = ids_of(source), self.source_vocabulary_size
-        if source_ids.size and not 0 <= source_ids.min() <= source_ids.max() < size:
-            raise Error(
-                f"generate: source_ids range from {source_ids.min()} to {source_ids.max()};"
-                f" expected ids of the vocabulary, from 0 to {size - 1}"
-            )
 
         self.build()
         graph = self._compiled(strategy, self.max_length if max_length is None else max_length)
