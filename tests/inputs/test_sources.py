@@ -19,7 +19,7 @@ from tfsum.errors import DataError
 from tfsum.inputs.kinds import decode
 from tfsum.inputs.mail import mail_content
 from tfsum.inputs.pdf import flowing
-from tfsum.inputs.sources import Source, find_sources, read_plain, read_source
+from tfsum.inputs.sources import Source, find_sources, read_content, read_plain, read_source
 
 GERMAN = (
     "Das Wetter wird schöner, sagen die Leute in Köln. Über Nacht fielen dreißig Liter Regen auf"
@@ -367,12 +367,11 @@ def test_a_pdf_has_its_text(tmp_path):
     assert "It rained all day." in text(tmp_path / "a.pdf")
 
 
-def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
+def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "trafilatura", None)
     monkeypatch.delitem(sys.modules, "tfsum.inputs.web_page", raising=False)
-    (tmp_path / "a.html").write_text(PAGE)
     with pytest.raises(DataError, match=r"a.html: is HTML, .* pip install 'tfsum\[documents\]'"):
-        text(tmp_path / "a.html")
+        list(read_content(PAGE.encode(), "a.html"))
 
 
 def test_what_is_no_text_is_named(tmp_path):

@@ -1,21 +1,23 @@
-"""Reads a file that a stranger sent, in a process of its own: what a damaged or hostile document
-does to the library that reads it, such as taking all memory or never ending, ends with it."""
+"""Reads files in a process of its own (`tfsum.inputs.reading_process`): what a damaged or hostile
+document does to the library that reads it, such as taking all memory or never ending, ends with it.
+"""
 
 import asyncio
 import contextlib
-import ctypes
 import json
-import math
-import os
-import signal
+import subprocess
 import sys
+import threading
+import time
+from typing import Any
 
 from tfsum.errors import DataError
-from tfsum.inputs import sources
+
+Fields = dict[str, Any]  # the attributes of a `tfsum.inputs.sources.Document`
 
 MEMORY = 1 << 30  # bytes of addresses of the process, where the system can limit them
-NICE = 10  # the process computes when others have nothing to do
-PR_SET_PDEATHSIG = 1  # of prctl(2): the signal when the parent ends
+# Limits of the command line, whose user has chosen the file.
+OWN_SECONDS, OWN_MEMORY = 600, 4 << 30
 
 
 async def text_apart(data: bytes, name: str, seconds: float, limit: int) -> str:
@@ -37,56 +39,112 @@ async def text_apart(data: bytes, name: str, seconds: float, limit: int) -> str:
         'It rained.'
     """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "tfsum.inputs.apart"),  # -P: nothing of this folder is run
-        *(name, str(math.ceil(seconds)), str(limit)),
+        *_command(),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
         async with asyncio.timeout(seconds):
-            output, _ = await process.communicate(data)
-        answer = json.loads(output)
+            head = _head(data, name, seconds, limit, MEMORY)
+            line, _ = await process.communicate(head + data)
     except TimeoutError:
-        raise DataError(f"{name}: was not read in {seconds:g} s, the limit for a file") from None
-    except ValueError:  # the process was ended, or the library printed and failed
-        raise DataError(
-            f"{name}: cannot be read; it seems to be damaged, or is too large"
-        ) from None
+        raise _late(name, seconds) from None
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+    return "\n\n".join(document["text"] for document in _documents(_parsed(line, name)))
 
+
+class Reader:
+    """Reads the files of the command line, all in one process; after a file that ends it, in
+    another.
+
+    Example:
+        >>> [fields["text"] for fields in Reader()(b"It rained.", "a.txt", 1000)]
+        ['It rained.']
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __call__(
+        self, data: bytes, name: str, limit: int, encoding: str | None = None
+    ) -> list[Fields]:
+        """The attributes of each `Document` of a file, of any kind that is read but rows.
+
+        Args:
+            data: Content of the file.
+            name: Name of the file.
+            limit: Bytes that its text may have.
+            encoding: Python's name of the encoding; None recognizes it.
+
+        Raises:
+            DataError: It cannot be read, is no text, or takes too much time or memory.
+        """
+        self._process = process = self._process or subprocess.Popen(
+            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        assert process.stdin is not None and process.stdout is not None
+        deadline, begin = threading.Timer(OWN_SECONDS, process.kill), time.monotonic()
+        deadline.start()
+
+        answer, line = None, b""
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                head = _head(data, name, OWN_SECONDS, limit, OWN_MEMORY, encoding)
+                process.stdin.write(head)
+                process.stdin.write(data)
+                process.stdin.flush()
+                line = process.stdout.readline()
+            if not line and time.monotonic() - begin >= OWN_SECONDS:
+                raise _late(name, OWN_SECONDS)
+            answer = _parsed(line, name)
+        finally:
+            deadline.cancel()
+            if answer is None:  # it has ended, or reads for nobody
+                process.kill()
+                process.communicate()
+                self._process = None
+        return _documents(answer)
+
+
+read_apart = Reader()
+
+
+def _command() -> list[str]:
+    # -P: nothing of this folder is run
+    return [sys.executable, "-P", "-m", "tfsum.inputs.reading_process"]
+
+
+def _head(
+    data: bytes,
+    name: str,
+    seconds: float,
+    limit: int,
+    memory: int,
+    encoding: str | None = None,
+) -> bytes:
+    """The line before a file's content: its size, and how it is read."""
+    how = {"name": name, "seconds": seconds, "limit": limit, "memory": memory, "encoding": encoding}
+    return json.dumps({"size": len(data), **how}).encode() + b"\n"
+
+
+def _late(name: str, seconds: float) -> DataError:
+    return DataError(f"{name}: was not read in {seconds:g} s, the limit for a file")
+
+
+def _parsed(line: bytes, name: str) -> dict:
+    try:
+        return json.loads(line)
+    except ValueError:  # the process was ended
+        raise DataError(
+            f"{name}: cannot be read; it seems to be damaged, or is too large"
+        ) from None
+
+
+def _documents(answer: dict) -> list[Fields]:
     if "error" in answer:
         raise DataError(answer["error"])
-    return answer["text"]
-
-
-def main() -> None:
-    """Reads the content from standard input, and prints {"text": ...} or {"error": ...}."""
-    name, seconds, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    with contextlib.suppress(ImportError, AttributeError):  # where the system does not have it
-        import resource
-
-        os.nice(NICE)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    sources.UNPACKED = limit  # nothing else runs in this process
-    try:
-        documents = sources.read_content(sys.stdin.buffer.read(), name)
-        answer = {"text": "\n\n".join(document.text for document in documents)}
-    except DataError as error:
-        answer = {"error": str(error)}
-    except MemoryError:
-        answer = {"error": f"{name}: needs more than {MEMORY >> 30} GB of memory to be read"}
-
-    output = json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    if len(output) > limit:
-        output = json.dumps({"error": f"{name}: has more than {limit} bytes of text"}).encode()
-    sys.stdout.buffer.write(output)
-
-
-if __name__ == "__main__":
-    main()
+    return answer["documents"]

@@ -155,7 +155,8 @@ def kind_of(data: bytes, name: str = "") -> str:
         if data.startswith(start) and (len(start) > 2 or not _TEXT.fullmatch(data[:64])):
             return what
 
-    start, name = data.removeprefix(b"\xef\xbb\xbf")[:4096], name.lower()
+    start = data.removeprefix(b"\xef\xbb\xbf")[:4096]
+    name = name.lower().removesuffix(".gz")
     if _ARRAY.match(start):  # which may be cut
         return JSON
     if _JSON.match(start) and _is_json(data):
@@ -163,7 +164,7 @@ def kind_of(data: bytes, name: str = "") -> str:
     found = {
         "html": _HTML.match(start) or (name.endswith((".html", ".htm")) and _is_text(data)),
         "XML": _XML.match(start),
-        "rows": _ROWS.match(start) or name.removesuffix(".gz").endswith((".jsonl", ".csv", ".tsv")),
+        "rows": _ROWS.match(start) or name.endswith((".jsonl", ".csv", ".tsv")),
         "mail": name.endswith(".eml") or _is_mail(start),
         "latex": (name.endswith(".tex") or _LATEX.search(start)) and _is_text(data),
         "markdown": (name.endswith((".md", ".markdown")) or len(_MARKDOWN.findall(start)) > 2)
@@ -177,8 +178,10 @@ def _archive(data: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
-            if "mimetype" in names and archive.read("mimetype").startswith(OPEN_TEXT):
-                return "odt"
+            if "mimetype" in names:
+                with archive.open("mimetype") as member:  # which may be any size
+                    if member.read(len(OPEN_TEXT)) == OPEN_TEXT:
+                        return "odt"
     except zipfile.BadZipFile:
         return "a damaged ZIP archive"
     return next((what for member, what in ARCHIVES if member in names), "a ZIP archive")

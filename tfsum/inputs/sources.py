@@ -128,6 +128,8 @@ def read_source(
 ) -> Iterator[Document]:
     """Reads the documents of a source: one, or of a file of rows one a row.
 
+    What is neither plain text nor rows is read in a process of its own (`tfsum.inputs.apart`).
+
     Args:
         source: Source from `find_sources`.
         field: Field of a row (JSON lines, CSV, TSV) that holds the text; None for a file that is
@@ -145,7 +147,15 @@ def read_source(
         >>> [document.text for document in read_source(Source(str(path)))]
         ['It rained.']
     """
-    yield from read_content(_bytes(source.name), source.name, field, encoding, id)
+    name = source.name
+    data, kind = _unpacked(_bytes(name), name)
+    if kind in FORMATS:
+        from tfsum.inputs.apart import read_apart
+
+        for fields in read_apart(data, name, UNPACKED, encoding):
+            yield Document(**fields)
+    else:
+        yield from _documents(kind, data, name, field, encoding, id)
 
 
 def read_content(
@@ -171,11 +181,13 @@ def read_content(
         >>> [document.text for document in read_content(b"It rained.", "a.txt")]
         ['It rained.']
     """
-    kind = kind_of(data, name)
-    if kind == "gzip-compressed":
-        data = _unpacked(data, name)
-        kind = kind_of(data, name.removesuffix(".gz"))
+    data, kind = _unpacked(data, name)
+    yield from _documents(kind, data, name, field, encoding, id)
 
+
+def _documents(
+    kind: str, data: bytes, name: str, field: str | None, encoding: str | None, id: str | None
+) -> Iterator[Document]:
     if field is not None and kind in ("text", "rows", JSON):
         yield from row_documents(data, name, field, id, encoding)
     elif kind == "rows":
@@ -245,7 +257,11 @@ def _bytes(name: str) -> bytes:
         raise DataError(f"{name}: cannot be read ({error.strerror or error})") from None
 
 
-def _unpacked(data: bytes, name: str) -> bytes:
+def _unpacked(data: bytes, name: str) -> tuple[bytes, str]:
+    """The content of a file, or what was compressed to it, and its kind."""
+    if (kind := kind_of(data, name)) != "gzip-compressed":
+        return data, kind
+
     try:
         with gzip.open(io.BytesIO(data)) as file:
             unpacked = file.read(UNPACKED + 1)
@@ -258,7 +274,7 @@ def _unpacked(data: bytes, name: str) -> bytes:
             f"{name}: is larger than {UNPACKED >> 20} MB when decompressed, the limit for a"
             " compressed file; decompress it and give the parts that you need"
         )
-    return unpacked
+    return unpacked, kind_of(unpacked, name)
 
 
 def row_documents(
