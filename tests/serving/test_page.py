@@ -5,6 +5,7 @@ import pathlib
 import shutil
 
 import pytest
+from opened_models import unverified
 from patient_client import TIMEOUT
 
 from tfsum import export_model
@@ -42,7 +43,7 @@ QUIET = (
 
 @pytest.fixture(scope="module")
 def server():
-    with Server(settings=ServerSettings(port=0, timeout=TIMEOUT)) as started:
+    with unverified(), Server(settings=ServerSettings(port=0, timeout=TIMEOUT)) as started:
         yield started
 
 
@@ -468,6 +469,16 @@ def test_a_phone_has_no_sideways_scrolling(open_page):
     driver.find_element(By.ID, "example").click()
     settled(driver)
     assert driver.execute_script(width) == 390 and violations(driver) == []
+    switch = driver.find_element(By.ID, "heat-said")
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", switch)
+    switch.click()
+    WebDriverWait(driver, 30).until(
+        lambda page: page.find_elements(By.CSS_SELECTOR, "#source .sentence:not(.chosen)")
+    )
+    first = driver.find_element(By.CSS_SELECTOR, "#source .sentence")
+    assert switch.rect["y"] + switch.rect["height"] <= first.rect["y"]
+    seen = "return arguments[0].getBoundingClientRect().bottom < innerHeight"
+    assert driver.execute_script(seen, first)
 
 
 def test_the_history_is_in_the_browser_alone(open_page):
@@ -527,7 +538,7 @@ def test_the_keyboard_alone(open_page):
     press = lambda keys: webdriver.ActionChains(driver).send_keys(keys).perform()  # noqa: E731  to what has the focus
     press(Keys.TAB)
     seen = []
-    for _ in range(9):
+    for _ in range(10):
         seen.append(driver.switch_to.active_element.get_attribute("id"))
         if seen[-1] == "text":
             press("It rained. The bridge was closed on Monday.")
@@ -535,8 +546,8 @@ def test_the_keyboard_alone(open_page):
             press(Keys.ENTER)
             break
         press(Keys.TAB)
-    # between the length and the button are the other options
-    assert seen == ["language", "example", "file", "text", "query", "length", "", "send"]
+    # between the model and the button are the other options
+    assert seen == ["language", "example", "file", "text", "query", "length", "model", "", "send"]
     settled(driver)
     assert driver.switch_to.active_element.get_attribute("id") == "result"
 

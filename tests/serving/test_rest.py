@@ -7,6 +7,7 @@ whole answer.
 import asyncio
 import base64
 import gzip
+import importlib.util
 import json
 
 import moved_time
@@ -746,6 +747,19 @@ def ask_for_texts(serving, models, monkeypatch, count, **settings):
 def test_the_time_of_an_upload_includes_its_wait(models, serving, monkeypatch):
     statuses, read = ask_for_texts(serving, models, monkeypatch, 3, timeout=10, max_body=99)
     assert statuses == [200, 504, 504] and read == [(b"0", 99), (b"1", 99)]
+
+
+@pytest.mark.parametrize("has_extra", [True, False])
+def test_the_page_offers_the_files_that_are_read_here(models, serving, monkeypatch, has_extra):
+    found = importlib.util.find_spec
+    has = {"trafilatura": has_extra}
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: has.get(name, True) and found(name)
+    )
+    page = serving.Asked(models)("GET", "/").text
+    offered = page.partition('accept="')[2].partition('"')[0].split(",")
+    assert {".txt", ".docx", ".eml"} <= set(offered)
+    assert (".html" in offered, "text/*" in offered) == (has_extra, has_extra)
 
 
 def test_few_uploads_wait(models, serving, monkeypatch):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import importlib.util
 import pathlib
 from collections.abc import AsyncIterator
 
@@ -39,6 +40,8 @@ PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
+# The end of what the page offers to open, which is read with the extra `documents`.
+DOCUMENTS = b",.md,.html,.htm,.pdf,.odt,.rtf,.epub,.tex,.ipynb,text/*"
 MAX_UPLOADS = 16  # files that wait to be read
 LONG = 1 << 15  # bytes of a request whose answer says how far it is
 TIMES_LONGER = 4  # than `max_document_bytes` a text may be whose computation ends with its client
@@ -66,8 +69,13 @@ class PageApi:
         # Files of the page: those that are read or wait, and the one that is read.
         self._uploads, self._reading = asyncio.Semaphore(MAX_UPLOADS), asyncio.Semaphore(1)
         folder = pathlib.Path(__file__).parent / "page"
+        unread = b"" if importlib.util.find_spec("trafilatura") else DOCUMENTS
         files = {
-            path: Response((folder / name).read_bytes(), headers=PAGE_HEADERS, media_type=kind)
+            path: Response(
+                (folder / name).read_bytes().replace(unread, b""),
+                headers=PAGE_HEADERS,
+                media_type=kind,
+            )
             for path, (name, kind) in FILES.items()
         }
         self.routes = [

@@ -377,7 +377,7 @@ function select(start, end) {
 
 // Shows the text to be read, with its marks, or the field to be written in.
 function swap(reads) {
-  byId("source").hidden = !reads;
+  byId("read").hidden = !reads;
   byId("edit").hidden = !reads;
   byId("text").hidden = reads;
 }
