@@ -131,7 +131,7 @@ def test_a_cancelled_call_computes_no_more():
                 async with asyncio.timeout(1):
                     await client.call_tool("summarize", {"text": TEXT * 4000})  # a minute
             answer = await client.call_tool("summarize", {"text": TEXT})
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(600):
                 while not failed:
                     await asyncio.sleep(0.01)
             return answer

@@ -456,7 +456,7 @@ def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
     def answer(texts):
         asked.append(len(texts[-1]))
         if len(texts) == 2:  # the one call of the graph
-            assert moved.wait(60)
+            assert moved.wait(600)
         elif len(texts[0]) == summaries.TRIAL:
             threading.Event().wait(0.2)  # so that the whole is estimated to take seconds
         return texts
