@@ -38,9 +38,11 @@ pytest_plugins = (
     "processes",
     "raising_models",
     "training_runs",
+    "unoptimized",
 )
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+TESTS = pathlib.Path(__file__).resolve().parent
+ROOT = TESTS.parent
 SHARED = ROOT.parent / "shared"
 
 # `benchmarks` is found in the checkout, and `tfsum` first where it is installed.
@@ -56,6 +58,20 @@ def shared() -> pathlib.Path:
             "the shared corpora and reference outputs are not beside this checkout (../shared)"
         )
     return SHARED
+
+
+def pytest_ignore_collect(collection_path: pathlib.Path) -> bool | None:
+    """Of this folder test files alone: `--doctest-modules` would import scripts that tests run."""
+    is_script = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return (is_script and TESTS in collection_path.parents) or None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the examples of docstrings."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker("doctest")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,6 +1,7 @@
 """A model in TensorFlow's C library answers as the same model does in TensorFlow's Python."""
 
 import gc
+import inspect
 import json
 import os
 import pickle
@@ -31,9 +32,15 @@ TEXTS = [
 ]
 
 
+CONFIG = "tfsum.inference.c_session._config"
+optimized_config = inspect.unwrap(c_session._config)  # as users have it (fixtures/unoptimized.py)
+
+
 @pytest.fixture(scope="module")
-def session(transformer, opened_once):
-    opened = exported_model.open_model(transformer.folder, read_description(transformer.folder))
+def session(transformer):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CONFIG, optimized_config)
+        opened = exported_model.open_model(transformer.folder, read_description(transformer.folder))
     assert isinstance(opened, CSession)
     return opened
 
@@ -42,7 +49,8 @@ def test_answers_are_those_of_python(session, transformer):
     check_answers(session, transformer.eager)
 
 
-def test_answers_of_a_model_that_writes_are_those_of_python():
+def test_answers_of_a_model_that_writes_are_those_of_python(monkeypatch):
+    monkeypatch.setattr(CONFIG, optimized_config)
     folder = shipped_model("transformer_tatoeba_en_fr")
     description = read_description(folder)
     check_answers(CSession(folder, description), EagerModel(folder, description))
@@ -104,7 +112,7 @@ def test_a_broken_model_is_an_error(tmp_path, file, missing):
 
 def test_the_settings_are_those_that_tensorflow_reads():
     settings = config_pb2.ConfigProto.FromString(
-        c_session._config("float32")
+        optimized_config("float32")
     ).graph_options.rewrite_options
     off = {name for name in c_session.SKIPPED if getattr(settings, name) == settings.OFF}
     assert off == set(c_session.SKIPPED)

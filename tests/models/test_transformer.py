@@ -26,6 +26,7 @@ SIZES = {
     "num_heads": 2,
     "feed_forward_width": 24,
 }
+ONE_LAYER = {"num_encoder_layers": 1, "num_decoder_layers": 1}  # where a graph is traced
 KINDS = {
     "as in the paper": {},
     "pre-norm": {"norm": "pre"},
@@ -235,7 +236,7 @@ def argmax_loop(model, source_ids, length):
 def test_predict_decodes_greedily():
     """From arrays, a dict or a dataset of ragged batches; one that ends early among those that do
     not."""
-    model = make(norm="pre")
+    model = make(norm="pre", **ONE_LAYER)
     source = np.random.default_rng(2).integers(4, 20, (6, 5)).astype(np.int32)
     # the end token comes, now and then
     model.output_bias.assign(np.where(np.arange(20) == 3, 3.0, 0.0))
@@ -282,7 +283,7 @@ def test_fit_learns_and_is_exact():
     """Micro-batches change nothing; the loss of the epoch is that over its real tokens."""
     losses = []
     for parts in (1, 3):
-        model = make(dropout=0.0)
+        model = make(dropout=0.0, **ONE_LAYER)
         model.micro_batches = parts
         # the graph of a step takes longer than the steps: one is enough
         model.compile(keras.optimizers.SGD(0.2), jit_compile=False, run_eagerly=parts == 1)

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from opened_models import unverified
 
 from tfsum.inference.exported_model import CSession
 from tfsum.serving.document_cache import DocumentCache
@@ -19,10 +20,12 @@ QUESTIONS = (
 
 @pytest.fixture(scope="module", params=[1 << 20, 0], ids=["kept", "not kept"])
 def asked(request, serving, transformer):
-    asked = serving.Asked(transformer.folder.parent, document_cache=request.param)
+    with unverified():
+        asked = serving.Asked(transformer.folder.parent, document_cache=request.param)
     return request.param, lambda **fields: asked("POST", "/summarize", json.dumps(fields).encode())
 
 
+@pytest.mark.usefixtures("opened_once")
 def test_the_answers_are_equal_and_a_text_is_read_once(asked, article, transformer, monkeypatch):
     import tfsum
 
@@ -67,7 +70,8 @@ def test_the_oldest_make_room_and_what_is_too_large_is_not_kept():
 
 
 def test_the_signatures_of_readings_are_not_served(serving, transformer):
-    asked = serving.Asked(transformer.folder.parent)
+    with unverified():
+        asked = serving.Asked(transformer.folder.parent)
     (model,) = asked("GET", "/models").json()["models"]
     assert "read" in model["signatures"]
     assert not [name for name in model["signatures"] if name.endswith("_of_reading")]

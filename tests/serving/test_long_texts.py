@@ -13,12 +13,13 @@ from tfsum.serving.long_texts import LongTexts, ReadSoFar
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
 
+pytestmark = pytest.mark.usefixtures("opened_once")
 SENTENCES = "The council met on day {} of the flood. The bridge was closed, and trains stopped. "
 LONG = "".join(SENTENCES.format(number) for number in range(410))
 
 
 @pytest.fixture(scope="module")
-def servable(transformer):
+def servable(transformer, opened_once):
     return Servable("news", 1, transformer.folder)
 
 
