@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from opened_models import unverified
 
@@ -52,6 +51,25 @@ def test_the_answers_are_equal_and_a_text_is_read_once(asked, article, transform
         ]
 
 
+def test_the_page_reads_a_long_text_once(serving, transformer, article, monkeypatch):
+    monkeypatch.setattr("tfsum.serving.page_api.LONG", 10)
+    ask, calls, call = serving.Asked(transformer.folder.parent), [], CSession.call
+    answers = []
+    for words in (12, 20):
+        body = {"text": article, "words": words, "keywords": 2}
+        lines = ask("POST", "/page/summarize", json.dumps(body).encode()).text.splitlines()
+        answers += [json.loads(line)["answer"] for line in lines if '"answer"' in line][1:]
+        monkeypatch.setattr(
+            CSession,
+            "call",
+            lambda self, name, given: calls.append(name) or call(self, name, given),
+        )
+    assert calls == ["extract_of_reading", "keywords_of_reading"]
+    for answer, words in zip(answers, (12, 20), strict=True):
+        body = {"text": article, "words": words, "keywords": 2}
+        assert answer == ask("POST", "/summarize", json.dumps(body).encode()).json()
+
+
 def test_another_text_is_another_document(asked, article):
     _, ask = asked
     first = ask(text=article, sentences=1).json()["summary"]
@@ -62,11 +80,11 @@ def test_another_text_is_another_document(asked, article):
 def test_the_oldest_make_room_and_what_is_too_large_is_not_kept():
     cache = DocumentCache(100)
     for number in range(4):
-        cache.keep((number, b""), {"x": np.zeros(10, np.float32)})
-        cache.find((0, b""))  # asked about again and again
-    assert [cache.find((n, b"")) is not None for n in range(4)] == [True, False, False, True]
-    cache.keep((9, b""), {"x": np.zeros(26, np.float32)})
-    assert cache.find((9, b"")) is None and cache.size == 80
+        cache.keep(number, number, 40)
+        cache.find(0)  # asked about again and again
+    assert [cache.find(number) for number in range(4)] == [0, None, None, 3]
+    cache.keep(9, 9, 104)
+    assert cache.find(9) is None and cache.size == 80 and cache.values() == [0, 3]
 
 
 def test_the_signatures_of_readings_are_not_served(serving, transformer):

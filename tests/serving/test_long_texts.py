@@ -97,8 +97,8 @@ def lines_of(answer):
 
 def test_the_page_has_the_answer_of_the_api(ask):
     body = {"text": LONG, "model": "news", "words": 60, "keywords": 3}
-    plain = ask("POST", "/summarize", json.dumps(body).encode()).json()
     answer = ask("POST", "/page/summarize", json.dumps(body).encode())
+    plain = ask("POST", "/summarize", json.dumps(body).encode()).json()
     lines = lines_of(answer)
     assert answer.headers["content-type"] == "application/x-ndjson"
     assert lines[0] == {"progress": {"before": 0, "share": None, "seconds": None}}

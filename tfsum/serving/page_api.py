@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import pathlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 import numpy as np
 from starlette.requests import Request
@@ -21,7 +21,7 @@ from tfsum.serving.json_body import JsonResponse, read_object, received, unless_
 from tfsum.serving.long_texts import ReadSoFar
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.servable import Arrays, byte_count
+from tfsum.serving.servable import Arrays, Servable, byte_count
 from tfsum.serving.summarize_api import SummarizeApi
 
 # Path -> (file in the folder `page`, its type)
@@ -116,7 +116,7 @@ class PageApi:
                 await asyncio.to_thread(predictor.check_limits, signature, inputs, TIMES_LONGER)
 
             found: dict[str, Arrays] = {}
-            stages = predictor.long_texts.outputs(servable, asked.calls)
+            stages = self._long_outputs(servable, asked.calls)
             async with contextlib.aclosing(stages):
                 async for stage in stages:
                     if isinstance(stage, ReadSoFar):
@@ -126,6 +126,30 @@ class PageApi:
                     request.scope["take"](byte_count(outputs))
                     found[name] = outputs
                     yield {"answer": await asyncio.to_thread(asked.answer, found)}
+
+    async def _long_outputs(
+        self, servable: Servable, calls: Mapping[str, Arrays]
+    ) -> AsyncGenerator[ReadSoFar | tuple[str, Arrays]]:
+        """The stages of `LongTexts.outputs`; a text that was read lately is not read again."""
+        summarize, outputs = self._summarize, self._predictor.long_texts.outputs
+        if not all(summarize.reads(servable, name) for name in calls):
+            async with contextlib.aclosing(outputs(servable, calls)) as stages:
+                async for stage in stages:
+                    yield stage
+            return
+
+        (text, *_) = (inputs["text"] for inputs in calls.values())
+        read: Arrays = summarize.find(servable, text) or {}
+        if not read:
+            async with contextlib.aclosing(outputs(servable, {"read": {"text": text}})) as stages:
+                async for stage in stages:
+                    if isinstance(stage, ReadSoFar):
+                        yield stage
+                    else:
+                        _, read = stage
+                        summarize.keep(servable, text, read)
+        for name, inputs in calls.items():
+            yield name, await summarize.of_reading(servable, name, inputs, read)
 
     async def attention(self, request: Request) -> Response:
         """The attention between the pieces of a text and of its answer, and the alternatives.

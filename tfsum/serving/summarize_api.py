@@ -6,6 +6,7 @@ TensorFlow Serving has no such paths; its own are in `rest.py`.
 import asyncio
 import contextlib
 import dataclasses
+import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -25,7 +26,7 @@ from tfsum.serving.document_cache import DocumentCache
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, Take, offload
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.servable import Arrays, Servable
+from tfsum.serving.servable import Arrays, Servable, byte_count
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 
@@ -88,7 +89,7 @@ class SummarizeApi:
 
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
-        self._documents = DocumentCache(predictor.settings.document_cache)
+        self._documents = DocumentCache[Arrays](predictor.settings.document_cache)
         self._again = asyncio.Semaphore(predictor.settings.threads)  # answers from what was read
         self.routes = [
             Route("/summarize", self.summarize, methods=["POST"]),
@@ -154,23 +155,63 @@ class SummarizeApi:
 
     async def _outputs(self, servable: Servable, name: str, inputs: Arrays, take: Take) -> Arrays:
         """The outputs of a signature for one text, which is not read again if it was lately."""
-        predictor, again = self._predictor, name + OF_READING
-        is_read = name == "score" and "read" in servable.signatures
-        is_read |= again in servable.definitions
-        if not (is_read and predictor.settings.document_cache):
-            return await predictor.predict(servable, servable.signatures[name], inputs, take)
-
-        text = {"text": inputs["text"]}
-        key = self._documents.key(servable, inputs["text"][0])
-        read = self._documents.find(key)
+        predict = self._predictor.predict
+        if not self.reads(servable, name):
+            return await predict(servable, servable.signatures[name], inputs, take)
+        text = inputs["text"]
+        read = self.find(servable, text)
         if read is None:
-            read = await predictor.predict(servable, servable.signatures["read"], text, take)
-            self._documents.keep(key, read)
+            read = await predict(servable, servable.signatures["read"], {"text": text}, take)
+            self.keep(servable, text, read)
+        return await self.of_reading(servable, name, inputs, read)
+
+    def reads(self, servable: Servable, name: str) -> bool:
+        """Whether documents are kept, and a signature has its outputs from what was read of one.
+
+        Args:
+            servable: The loaded model.
+            name: Name of the signature.
+        """
+        is_read = name == "score" and "read" in servable.signatures
+        is_read |= name + OF_READING in servable.definitions
+        return is_read and self._predictor.settings.document_cache > 0
+
+    def find(self, servable: Servable, text: np.ndarray) -> Arrays | None:
+        """What was read of a text, if it is kept.
+
+        Args:
+            servable: The loaded model.
+            text: The input of that name, of one text.
+        """
+        return self._documents.find((servable.number, hashlib.sha256(text[0]).digest()))
+
+    def keep(self, servable: Servable, text: np.ndarray, read: Arrays) -> None:
+        """Keeps what was read of a text.
+
+        Args:
+            servable: The loaded model.
+            text: The input of that name, of one text.
+            read: Outputs of the signature `read`.
+        """
+        key = servable.number, hashlib.sha256(text[0]).digest()
+        self._documents.keep(key, read, byte_count(read))
+
+    async def of_reading(
+        self, servable: Servable, name: str, inputs: Arrays, read: Arrays
+    ) -> Arrays:
+        """The outputs of a signature, from what was read of a text.
+
+        Args:
+            servable: The loaded model.
+            name: Name of the signature.
+            inputs: Its inputs.
+            read: Outputs of the signature `read`.
+        """
         if name == "score":
             return read
         options = {name: value for name, value in inputs.items() if name != "text"}
         async with self._again:
-            return await asyncio.to_thread(servable.run, again, {**read, **options})
+            return await asyncio.to_thread(servable.run, name + OF_READING, {**read, **options})
 
     @contextlib.contextmanager
     def use(self, request: Request, fields: Mapping[str, Any]) -> Iterator[Servable]:
