@@ -186,10 +186,12 @@ def by_mcp(server, texts, fields):
     pytest.importorskip("mcp", reason="needs the extra mcp")
     from mcp import Client as McpClient
 
-    from tfsum.cli.mcp import mcp_server
+    from tfsum.serving.documents import Documents
+    from tfsum.serving.mcp_tools import McpTools
 
     async def call():
-        async with McpClient(mcp_server(tfsum.load, None)) as client:
+        tools = McpTools(Documents(tfsum.load, 1 << 20), None)
+        async with McpClient(tools.server()) as client:
             text = texts if fields.get("together") else texts[0]
             return await client.call_tool("summarize", {"text": text, **fields})
 

@@ -1,98 +1,21 @@
-"""`tfsum mcp`: what it refuses, and its tools driven by the SDK's own client, in this process and
-as a program over stdio."""
+"""`tfsum mcp` as a program, driven by the SDK's own client over standard streams and HTTP."""
 
 import asyncio
 import io
 import json
+import os
+import re
+import subprocess
 import sys
 
 import pytest
+import talking_server
 from mcp import Client, StdioServerParameters
+from patient_client import TIMEOUT
 
-import tfsum
 from tfsum.cli.main import main
-from tfsum.cli.mcp import LARGEST, Lines, mcp_server
-from tfsum.errors import DataError
-from tfsum.inference.saved_model import shipped_folder, shipped_model
-
-TEXT = (
-    "The council met on Monday. The bridge will cost forty million dollars. Rain fell all night."
-    " Mayor Anna Holt said that the work begins in May."
-)
-
-
-@pytest.fixture(scope="module")
-def call(tmp_path_factory, shipped):
-    """Calls a tool: its structured answer, or the text of its error."""
-    base = tmp_path_factory.mktemp("files")
-    root = base / "root"
-    root.mkdir()
-    (root / "news.txt").write_text(TEXT, encoding="utf-8")
-    (root / "news.html").write_text("<p>It rained. The bridge was closed.</p>", encoding="utf-8")
-    (base / "secret.txt").write_text("A secret.", encoding="utf-8")
-    (root / "link.txt").symlink_to(base / "secret.txt")
-    (root / "large.txt").write_bytes(b"a" * (LARGEST + 1))
-    server = mcp_server(lambda: shipped, root)
-
-    def call(tool, server=server, **arguments):
-        async def ask():
-            async with Client(server) as client:
-                return await client.call_tool(tool, arguments)
-
-        answer = asyncio.run(ask())
-        return answer.content[0].text if answer.is_error else answer.structured_content
-
-    call.root = root
-    return call
-
-
-def test_the_answers_are_those_of_python(call, shipped):
-    expected, found = shipped(TEXT, words=20), call("summarize", text=TEXT, words=20)
-    assert found["summary"] == expected.summary
-    assert [(s["start"], s["end"]) for s in found["sentences"]] == expected.offsets
-    assert call("summarize", text=TEXT)["summary"] == shipped(TEXT).summary
-    one = call("summarize", text=TEXT, sentences=1, query="What does the bridge cost?")
-    assert one["summary"] == "The bridge will cost forty million dollars."
-    short = call("compress", text=TEXT, words=15, query="May")["summary"]
-    assert len(short.split()) <= 15 and short.endswith("the work begins in May.")
-    (words,) = shipped.keywords([TEXT], 2)
-    assert [word["text"] for word in call("keywords", text=TEXT, number=2)["keywords"]] == [
-        str(word) for word in words
-    ]
-
-
-def test_files_below_the_folder(call):
-    assert call("summarize", file="news.txt", words=20) == call("summarize", text=TEXT, words=20)
-
-
-def test_files_are_read_apart(call, monkeypatch):
-    async def text_apart(data, name, seconds, limit):
-        assert (data.decode(), name, seconds) == (TEXT, "news.txt", 60)
-        raise DataError("news.txt: was not read in 60 s")
-
-    monkeypatch.setattr("tfsum.cli.mcp.text_apart", text_apart)
-    assert call("summarize", file="news.txt") == "news.txt: was not read in 60 s"
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        "../secret.txt",
-        "link.txt",
-        "/etc/hostname",
-        "absent.txt",
-        ".",
-        "https://example.org",
-        "",
-        "a\0b",
-        "x" * 300,
-    ],
-)
-def test_no_other_file_and_no_address(call, file):
-    answer = call("summarize", file=file)
-    assert "is no file below the server's folder" in answer and "secret" not in answer.replace(
-        repr(file), ""
-    )
+from tfsum.cli.mcp import Lines
+from tfsum.inference.saved_model import shipped_folder
 
 
 @pytest.mark.parametrize("half", [r"\ud83d", r"\uDE00", r"\ude00\ud83d", r"\\\ud83d"])
@@ -102,58 +25,50 @@ def test_half_a_pair_of_utf_16_is_no_end_of_a_call(half):
     assert "\ufffd" in text and text.endswith(" \\ud83d \U0001f600") and text.encode()
 
 
-def test_wrong_calls(call, shipped):
-    assert "expected either `text` or `file`" in call("summarize")
-    assert "expected either `text` or `file`" in call("summarize", text="a", file="news.txt")
-    assert "larger than 8 MB" in call("summarize", file="large.txt")
-    assert "may have 8388608" in call("summarize", text="a" * (LARGEST + 1))
-    assert "share" in call("summarize", text="a", share=3)
-    without = mcp_server(lambda: shipped, None)
-    assert "reads no files" in call("summarize", server=without, file="news.txt")
+@pytest.fixture(scope="module")
+def program(tmp_path_factory, transformer):
+    """Words that start `tfsum mcp` with a tiny model, and a server behind it."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "news.txt").write_text("It rained. The bridge was closed.", encoding="utf-8")
+    server = {"command": sys.executable, "args": [talking_server.__file__]}
+    settings = folder / "servers.json"
+    settings.write_text(json.dumps({"mcpServers": {"talk": server}}), encoding="utf-8")
+    command = "from tfsum.cli.main import main; raise SystemExit(main())"
+    words = ["-c", command, "mcp", "--root", folder, "--model", transformer.folder]
+    return [*map(str, words)], ["--proxy", str(settings), "--tokens", "300"]
 
 
-@pytest.mark.slow  # it loads the model twice
-def test_a_cancelled_call_computes_no_more():
-    """Another call is answered, by a model that is loaded again."""
-    failed = []
-
-    class Watched(tfsum.Summarizer):
-        def answer(self, *asked):
-            try:
-                return super().answer(*asked)
-            except Exception as error:
-                failed.append(str(error))
-                raise
-
-    async def ask():
-        async with Client(mcp_server(lambda: Watched(shipped_model()), None)) as client:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(1):
-                    await client.call_tool("summarize", {"text": TEXT * 4000})  # a minute
-            answer = await client.call_tool("summarize", {"text": TEXT})
-            async with asyncio.timeout(600):
-                while not failed:
-                    await asyncio.sleep(0.01)
-            return answer
-
-    assert not asyncio.run(ask()).is_error
-    assert len(failed) == 1 and "cancelled" in failed[0]
+async def listed_and_read(server):
+    """The names of a server's tools, and what it answers to a file."""
+    async with Client(server, read_timeout_seconds=TIMEOUT) as client:
+        tools = await client.list_tools()
+        answer = await client.call_tool("ask", {"file": "news.txt", "query": "bridge"})
+        return [tool.name for tool in tools.tools], answer.structured_content["summary"]
 
 
-def test_the_program(call):
-    async def ask():
-        program = StdioServerParameters(
-            command=sys.executable,
-            args=["-c", "from tfsum.cli.main import main; main()", "mcp", "--root", str(call.root)],
-        )
-        async with Client(program, read_timeout_seconds=600) as client:
-            tools = await client.list_tools()
-            answer = await client.call_tool("summarize", {"file": "news.txt", "sentences": 1})
-            return sorted(tool.name for tool in tools.tools), answer
+def test_over_standard_streams(program):
+    words, _ = program
+    # all of the environment, in which tfsum may be found
+    server = StdioServerParameters(command=sys.executable, args=words, env={**os.environ})
+    names, summary = asyncio.run(listed_and_read(server))
+    assert names == ["read", "ask", "summarize", "compress", "keywords"]
+    assert summary.endswith("The bridge was closed.")
 
-    names, answer = asyncio.run(ask())
-    assert names == ["compress", "keywords", "summarize"] and not answer.is_error
-    assert len(answer.structured_content["sentences"]) == 1
+
+def test_a_proxy_over_http(program):
+    words, proxy = program
+    process = subprocess.Popen(
+        [sys.executable, *words, *proxy, "--port", "0"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        ready = next(line for line in process.stderr if "running on" in line)
+        url = re.search(r"http://\S+", ready)[0]
+        names, summary = asyncio.run(listed_and_read(f"{url}/mcp"))
+    finally:
+        process.terminate()
+        process.communicate(timeout=TIMEOUT)
+    assert names[:3] == ["read", "ask", "tell"]
+    assert summary.endswith("The bridge was closed.")
 
 
 def test_a_folder_that_is_not_there(tmp_path, capsys):

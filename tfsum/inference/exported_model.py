@@ -25,6 +25,10 @@ UNREADABLE = (OSError, ValueError, LookupError, RuntimeError, DecodeError)
 INSTRUCTIONS = {"avx512_bf16", "amx_bf16", "bf16"}  # of x86, and of ARM
 
 
+class MissingSignature(Error):
+    """A model has no such signature, since an older tfsum exported it."""
+
+
 class OpenedModel(Protocol):
     """An exported model that is opened: a `CSession` or an `EagerModel`.
 
@@ -93,10 +97,10 @@ class ExportedModel:
             signature: Name of the signature.
 
         Raises:
-            Error: The model has no such signature.
+            MissingSignature: The model has no such signature.
         """
         if signature not in self._model.signatures:
-            raise Error(
+            raise MissingSignature(
                 f"{self.path}: has no signature {signature}; an older tfsum exported it: export it"
                 " again"
             )
@@ -113,7 +117,7 @@ class ExportedModel:
             Name -> array.
 
         Raises:
-            Error: The model has no such signature.
+            MissingSignature: The model has no such signature.
             CallError: The graph rejects the inputs, or fails.
         """
         self.inputs(signature)

@@ -1,4 +1,5 @@
-"""The settings of a server, with safe defaults; `tfsum serve` has an option for each."""
+"""The settings of servers, with safe defaults; `tfsum serve` and `tfsum mcp` have an option for
+each."""
 
 import os
 from typing import Annotated, Literal
@@ -48,6 +49,40 @@ def labels_of(words: object) -> object:
     return labels
 
 
+DOCUMENT_CACHE = Field(
+    64 << 20, ge=0, description="Size of what is kept of the last documents; 0 for none."
+)
+
+
+class McpSettings(Checked):
+    """How agents are served.
+
+    `tfsum mcp --help` prints all of it.
+
+    Raises:
+        Error: A setting is out of range.
+
+    Example:
+        >>> McpSettings().tokens
+        2000
+    """
+
+    proxy: Annotated[str | None, Option(metavar="FILE")] = Field(
+        None,
+        description="Settings of a client with servers (mcpServers) to stand in front of; their"
+        " long results are shortened.",
+    )
+    tokens: Annotated[int, Option(metavar="N")] = Field(
+        2000, ge=100, description="The most tokens of a result of these servers."
+    )
+    port: Annotated[Port | None, Option(metavar="N")] = Field(
+        None,
+        description="Port of HTTP, on this machine alone; without one standard input and output"
+        " are used.",
+    )
+    document_cache: Annotated[int, Option(metavar="BYTES")] = DOCUMENT_CACHE
+
+
 class ServerSettings(Checked):
     """What a server listens on, what it accepts, and how it answers.
 
@@ -86,11 +121,7 @@ class ServerSettings(Checked):
         description="Size of the unpacked bodies and the answers of all requests (429). It has"
         " Retry-After.",
     )
-    document_cache: Annotated[int, BYTES] = Field(
-        64 << 20,
-        ge=0,
-        description="Size of what is kept of the last documents; 0 for none.",
-    )
+    document_cache: Annotated[int, BYTES] = DOCUMENT_CACHE
     max_document_bytes: Annotated[Size, BYTES] = Field(
         1_000_000, description="Size of a document in UTF-8 (413)."
     )

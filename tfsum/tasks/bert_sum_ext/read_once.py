@@ -36,6 +36,7 @@ class Reading:
     Attributes:
         text: The text.
         embeddings: Unit vectors (S, W) of its S sentences; None of a model that has none.
+        nbytes: Bytes of what was read.
 
     Example:
         >>> import tfsum
@@ -58,6 +59,7 @@ class Reading:
             for name, value in reading.items()
         }
         self.embeddings: np.ndarray | None = self._reading.get("embedding")
+        self.nbytes = sum(np.asarray(value).nbytes for value in self._reading.values())
 
     def __call__(
         self, sentences: int | Literal["auto"] | None = None, **options: Unpack[SummaryOptions]
@@ -75,7 +77,20 @@ class Reading:
         Raises:
             Error: What is asked is not possible.
         """
-        request = SummaryRequest(sentences=sentences, **options)
+        return self.answer(SummaryRequest(sentences=sentences, **options))
+
+    def answer(self, request: SummaryRequest) -> SummaryAnswer:
+        """Answers a request about the text.
+
+        Args:
+            request: The request.
+
+        Returns:
+            A `SummaryAnswer`.
+
+        Raises:
+            Error: What is asked is not possible.
+        """
         for name in ("newline", "together"):
             if getattr(request, name):
                 raise Error(

@@ -1,0 +1,152 @@
+"""The documents of agents: texts that a model reads once, and that are asked about by their ids."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from tfsum.errors import Error
+from tfsum.inference.exported_model import MissingSignature
+from tfsum.inference.texts import as_bytes
+from tfsum.request import Newline, SummaryAnswer, SummaryRequest
+from tfsum.serving.document_cache import DocumentCache
+from tfsum.tasks.bert_sum_ext.read_once import Reading
+from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
+
+T = TypeVar("T")
+URI = "tfsum://documents/"  # before the id of a document
+
+
+class Document:
+    """A text, with what a model has read of it.
+
+    Args:
+        text: The text.
+        newline: Meaning of a new line; None for the model's own.
+
+    Attributes:
+        id: Name that agents know it by, of its text and `newline`.
+
+    Example:
+        >>> Document("It rained.").id
+        '6b4ea7a6b6e5ec3f'
+    """
+
+    def __init__(self, text: str, newline: Newline | None = None) -> None:
+        self.text, self.newline = text, newline
+        named = as_bytes(f"{newline or ''} {text}")
+        self.id = hashlib.sha256(named).hexdigest()[:16]
+        self._model: Summarizer | None = None
+        self._reading: Reading | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the text and of what was read."""
+        read = self._reading.nbytes if self._reading else 0
+        return len(as_bytes(self.text)) + read
+
+    def read(self, model: Summarizer) -> None:
+        """Lets a model read the text, if it has not; one that an older tfsum exported cannot.
+
+        Args:
+            model: The model.
+        """
+        if self._model is model:
+            return
+        try:
+            self._reading = model.read(self.text, self.newline)
+        except MissingSignature:
+            self._reading = None
+        self._model = model
+
+    def answer(self, model: Summarizer, request: SummaryRequest) -> SummaryAnswer:
+        """The answer of a model to a request about the text.
+
+        Args:
+            model: The model.
+            request: The request.
+
+        Raises:
+            Error: What is asked is not possible.
+        """
+        self.read(model)
+        if self._reading is None:
+            newline = {"newline": self.newline}
+            return model.answer([self.text], request.model_copy(update=newline))[0]
+        return self._reading.answer(request.model_copy(update={"newline": None}))
+
+
+class Documents:
+    """The documents asked about last, and the model that answers, for one request at a time.
+
+    Args:
+        load: Function that loads the model: at first, and after a cancelled request has stopped it.
+        limit: Bytes of all documents that are kept.
+
+    Attributes:
+        rate: Seconds that a character of the last document took.
+
+    Example:
+        >>> import tfsum
+        >>> asyncio.run(Documents(tfsum.load, limit=1 << 20).read(Document("It rained."))).text
+        'It rained.'
+    """
+
+    def __init__(self, load: Callable[[], Summarizer], limit: int) -> None:
+        self._load, self._models = load, [load()]
+        self._computing = asyncio.Lock()  # a model is stopped for one request
+        self._kept = DocumentCache[Document](limit)
+        self.rate = 1e-4
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._kept.values())
+
+    def find(self, id: str) -> Document:
+        """The document of this id.
+
+        Args:
+            id: Its id.
+
+        Raises:
+            Error: It is not kept, or not any more.
+        """
+        document = self._kept.find(id)
+        if document is None:
+            raise Error(
+                f"document: {id[:100]!r} is not kept, or not any more (--document-cache limits the"
+                " bytes of all); send its text again"
+            )
+        return document
+
+    async def read(self, new: Document) -> Document:
+        """Reads a document, if it was not read lately.
+
+        Args:
+            new: The document.
+
+        Returns:
+            It, or an equal one that was read.
+        """
+        document = self._kept.find(new.id)
+        if document is None:
+            document, begin = new, time.monotonic()
+            await self.compute(document.read)
+            self._kept.keep(document.id, document, document.nbytes)
+            self.rate = (time.monotonic() - begin) / max(len(document.text), 1)
+        return document
+
+    async def compute(self, ask: Callable[[Summarizer], T]) -> T:
+        """Computes in a thread; when it is cancelled, the model stops, and is loaded again.
+
+        Args:
+            ask: Function of the model.
+        """
+        async with self._computing:
+            if not self._models:
+                self._models.append(await asyncio.to_thread(self._load))
+            try:
+                return await asyncio.to_thread(ask, self._models[0])
+            except asyncio.CancelledError:
+                self._models.pop().interrupt()
+                raise

@@ -1,0 +1,358 @@
+"""The tools and resources of `tfsum mcp`. Every answer is made of sentences and words of a text."""
+
+import asyncio
+import contextlib
+import functools
+import json
+import pathlib
+import re
+import time
+from collections.abc import AsyncIterator
+from typing import Any, ClassVar, Generic, TypeVar
+
+from mcp import MCPError
+from mcp.server import Server, ServerRequestContext
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+    Tool,
+)
+from pydantic import BaseModel, Field, TypeAdapter
+
+import tfsum
+from tfsum.errors import Error
+from tfsum.inference.texts import tokens_of
+from tfsum.inputs.apart import text_apart
+from tfsum.request import MOST_KEYWORDS, AnswerRecord, Count, Newline, Place, SummaryRequest
+from tfsum.serving.documents import URI, Document, Documents
+from tfsum.settings import Checked
+
+TICK = 2.0  # seconds between two looks at how far a text is
+SECONDS = 60.0  # in which a file must be read
+LARGEST = 8 << 20  # characters of a text, and bytes of a file
+INSTRUCTIONS = (
+    "Makes long texts shorter, answers questions about them and finds their keywords. Every answer"
+    " is made of sentences and words of the text, with their character offsets: nothing is"
+    " invented. Give `text`; or `file`, where the server has a folder of files; or `document`, the"
+    " id that `read` gave, which costs least for a second question."
+)
+FIELDS = SummaryRequest.model_fields
+R = TypeVar("R", bound=BaseModel)
+Record = dict[str, object]
+Context = ServerRequestContext[Any]
+
+
+class Keywords(BaseModel):
+    """The keywords of a text."""
+
+    keywords: list[Place] = Field(description="The keywords, the best first.")
+
+
+class DocumentRecord(BaseModel):
+    """A document that was read."""
+
+    document: str = Field(description="Its id, for this and the other tools.")
+    uri: str = Field(description="The resource that has its text.")
+    characters: int = Field(description="Its length.")
+    tokens: int = Field(description="Tokens of a language model, about.")
+    text: str | None = Field(None, description="The characters that were asked for.")
+
+
+class Several(BaseModel, Generic[R]):
+    """The answers to several texts."""
+
+    answers: list[R] = Field(description="An answer for each text.")
+
+
+class Call(Checked):
+    """The texts of a call of a tool, in one of three forms."""
+
+    text: str | list[str] | None = Field(
+        None, description="The text; a list of texts for an answer to each."
+    )
+    file: str | None = Field(
+        None, description="A path below the server's folder, in place of a text."
+    )
+    document: str | list[str] | None = Field(
+        None, description="The id of a text that was read, in its place; a list for several."
+    )
+    newline: Newline | None = Field(None, description=FIELDS["newline"].description)
+
+    output: ClassVar[TypeAdapter] = TypeAdapter(AnswerRecord | Several[AnswerRecord])
+
+    def request(self) -> SummaryRequest:
+        """What is asked of each text."""
+        raise NotImplementedError
+
+    def record(self, model: tfsum.Summarizer, document: Document) -> Record:
+        """The answer to a text.
+
+        Args:
+            model: The model.
+            document: The text.
+        """
+        return document.answer(model, self.request()).record()
+
+
+class ReadTool(Call):
+    """Reads a text once, and gives an id for any number of questions; or a part of its text."""
+
+    start: int | None = Field(None, ge=0, description="First character of the part to give back.")
+    end: int | None = Field(None, ge=0, description="Character after the part.")
+    output = TypeAdapter(DocumentRecord | Several[DocumentRecord])
+
+    def record(self, model: tfsum.Summarizer, document: Document) -> Record:
+        text = document.text
+        part = slice(self.start, self.end)
+        record = DocumentRecord(
+            document=document.id,
+            uri=URI + document.id,
+            characters=len(text),
+            tokens=tokens_of(text),
+            text=None if part == slice(None) else text[part],
+        )
+        return record.model_dump(exclude_none=True)
+
+
+class AskTool(Call):
+    """Finds the sentences of a text that answer a question; two to four without a limit."""
+
+    query: str = Field(pattern=r"\S", description=FIELDS["query"].description)
+    sentences: Count | None = Field(None, description=FIELDS["sentences"].description)
+    tokens: Count | None = Field(None, description=FIELDS["tokens"].description)
+
+    def request(self) -> SummaryRequest:
+        return SummaryRequest(query=self.query, sentences=self.sentences, tokens=self.tokens)
+
+
+class SummarizeTool(SummaryRequest, Call):
+    """Chooses the sentences that say most of a text; by default two to four of them."""
+
+    def request(self) -> SummaryRequest:
+        return self
+
+
+class CompressTool(Call):
+    """Shortens a text to a number of words for a context window, verbatim and in order."""
+
+    words: Count = Field(description=FIELDS["words"].description)
+    query: str | None = Field(None, description=FIELDS["query"].description)
+
+    def request(self) -> SummaryRequest:
+        return SummaryRequest(words=self.words, query=self.query, block_trigrams=True)
+
+
+class KeywordsTool(Call):
+    """Finds the words and phrases that carry a text."""
+
+    number: int = Field(8, ge=1, le=MOST_KEYWORDS, description=FIELDS["keywords"].description)
+    output = TypeAdapter(Keywords | Several[Keywords])
+
+    def request(self) -> SummaryRequest:
+        return SummaryRequest(sentences=1, keywords=self.number)
+
+    def record(self, model: tfsum.Summarizer, document: Document) -> Record:
+        return {"keywords": super().record(model, document)["keywords"]}
+
+
+TOOLS: dict[str, type[Call]] = {
+    "read": ReadTool,
+    "ask": AskTool,
+    "summarize": SummarizeTool,
+    "compress": CompressTool,
+    "keywords": KeywordsTool,
+}
+
+
+class McpTools:
+    """The tools of a model, and the texts that it has read as resources.
+
+    Args:
+        documents: Documents that are kept, and their model.
+        root: Folder whose files may be read; None for none.
+
+    Example:
+        >>> tools = McpTools(Documents(tfsum.load, limit=1 << 20), root=None)
+        >>> tools.server().name
+        'tfsum'
+    """
+
+    def __init__(self, documents: Documents, root: pathlib.Path | None) -> None:
+        self._documents, self._root = documents, root
+
+    def server(self) -> Server:
+        """The server of these tools."""
+        return Server(
+            "tfsum",
+            version=tfsum.__version__,
+            instructions=INSTRUCTIONS,
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,
+            on_list_resources=self.list_resources,
+            on_list_resource_templates=self.list_templates,
+            on_read_resource=self.read_resource,
+        )
+
+    @contextlib.asynccontextmanager
+    async def ready(self) -> AsyncIterator[None]:
+        """What must be open while the server is made and runs: here nothing."""
+        yield
+
+    async def list_tools(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """The tools, with the schemas of what they take and give."""
+        tools = [
+            Tool(
+                name=name,
+                description=tool.__doc__,
+                input_schema=tool.model_json_schema(),
+                output_schema=tool.output.json_schema() | {"type": "object"},
+            )
+            for name, tool in TOOLS.items()
+        ]
+        return ListToolsResult(tools=tools)
+
+    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        """The answer of a tool; what is wrong with a call is an answer too."""
+        try:
+            if params.name not in TOOLS:
+                raise Error(f"{params.name}: no such tool; there are {', '.join(TOOLS)}")
+            call = TOOLS[params.name](**(params.arguments or {}))
+            answer = await self._answer(context, call)
+        except Error as error:
+            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+        text = json.dumps(answer, ensure_ascii=False)
+        return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
+
+    async def list_resources(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        """The documents that are kept."""
+        resources = [
+            Resource(
+                name=document.id,
+                uri=URI + document.id,
+                title=document.text[:80],
+                mime_type="text/plain",
+            )
+            for document in self._documents
+        ]
+        return ListResourcesResult(resources=resources)
+
+    async def list_templates(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        """The resources of a document: its text, and a part of it."""
+        templates = [
+            ResourceTemplate(name="document", uri_template=URI + "{document}"),
+            ResourceTemplate(name="part", uri_template=URI + "{document}/{start}-{end}"),
+        ]
+        return ListResourceTemplatesResult(resource_templates=templates)
+
+    async def read_resource(
+        self, context: Context, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        """The text of a document, or a part of it."""
+        found = re.fullmatch(URI + r"(\w+)(?:/(\d+)-(\d+))?", params.uri)
+        try:
+            if not found:
+                raise Error(f"{params.uri}: no such resource; expected {URI}DOCUMENT")
+            text = self._documents.find(found[1]).text
+        except Error as error:
+            raise MCPError(INVALID_PARAMS, str(error)) from None
+
+        if found[2]:
+            text = text[int(found[2]) : int(found[3])]
+        contents = TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
+        return ReadResourceResult(contents=[contents])
+
+    async def _answer(self, context: Context, call: Call) -> Record:
+        """The answer to one text, or to several."""
+        texts = await self._texts(call)
+        is_list = isinstance(call.text or call.document, list)
+        if isinstance(call, SummarizeTool) and call.together:
+            if not is_list:
+                raise Error("text: expected a list of texts, since together=true")
+            together = [document.text for document in texts]
+            found = await self._documents.compute(lambda model: model.answer(together, call))
+            return found[0].record()
+
+        answers = []
+        for number, new in enumerate(texts):
+            document = await self._read(context, new, number, len(texts))
+            record = functools.partial(call.record, document=document)
+            answers.append(await self._documents.compute(record))
+            await context.session.report_progress(number + 1, len(texts))
+        return {"answers": answers} if is_list else answers[0]
+
+    async def _read(self, context: Context, new: Document, before: float, total: float) -> Document:
+        """Reads a document, and says every few seconds how far it is, as the last one tells."""
+        begin, expected = time.monotonic(), self._documents.rate * len(new.text)
+        reading = asyncio.ensure_future(self._documents.read(new))
+        try:
+            while not (await asyncio.wait([reading], timeout=TICK))[0]:
+                passed = time.monotonic() - begin
+                share = passed / max(expected, 1.1 * passed)
+                await context.session.report_progress(before + share, total)
+            return reading.result()
+        finally:
+            reading.cancel()
+
+    async def _texts(self, call: Call) -> list[Document]:
+        """The texts of a call."""
+        if [call.text, call.file, call.document].count(None) != 2:
+            raise Error("expected one of `text`, `file` and `document`")
+        if call.document is not None:
+            found = [self._documents.find(id) for id in _listed(call.document)]
+            return [Document(each.text, call.newline or each.newline) for each in found]
+
+        texts = _listed(call.text)
+        if call.file is not None:
+            texts = [await _read(call.file, self._root)]
+        size = sum(map(len, texts))
+        if size > LARGEST:
+            raise Error(
+                f"{call.file or 'text'} has {size} characters, and may have {LARGEST}; send parts"
+            )
+        return [Document(text, call.newline) for text in texts]
+
+
+def _listed(given: str | list[str] | None) -> list[str]:
+    if isinstance(given, list):
+        return given
+    return [given or ""]
+
+
+async def _read(file: str, root: pathlib.Path | None) -> str:
+    """The text of a file, which must be below the folder after all links."""
+    if root is None:
+        raise Error("file: this server reads no files; send `text`, or start it with --root FOLDER")
+    folder = root.resolve()
+    try:
+        path = (folder / file).resolve()
+        is_file = path.is_relative_to(folder) and path.is_file()
+    except (OSError, ValueError):  # no name that a file may have
+        is_file = False
+    if not is_file:
+        raise Error(
+            f"file: {file[:100]!r} is no file below the server's folder; expected a path in it"
+        )
+    if path.stat().st_size > LARGEST:
+        raise Error(f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one")
+    try:
+        content = await asyncio.to_thread(path.read_bytes)
+        return await text_apart(content, file, SECONDS, 4 * LARGEST)
+    except OSError as error:
+        raise Error(f"file: {file!r} cannot be read ({error.strerror})") from None

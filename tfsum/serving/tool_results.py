@@ -1,0 +1,221 @@
+"""What is said of a long result of a tool: the sentences that have to do with its question, each
+run of them with its place in the whole."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from mcp.types import CallToolResult, TextContent
+
+from tfsum.inference.texts import tokens_of
+from tfsum.request import SummaryAnswer, SummaryRequest, sentence_of
+from tfsum.serving.documents import URI, Document
+from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
+
+# Words in which the names of the arguments end that hold a question.
+ASKS = {"query", "question", "search", "prompt", "topic", "goal", "keyword", "keywords", "q"}
+# Share of a text in lines of plain words. Code and configuration have less; documents that mix them
+# with sentences, such as pages of references, are on both sides.
+PROSE = 0.4
+PLAIN = 0.8  # share of such a line in plain words
+LINE = 20  # characters of its words at least
+LINK = re.compile(
+    r"\]\((?:[^()\s]|\([^()\s]*\))*(?:\s\"[^\"]*\")?\)"
+)  # the target of a link of Markdown
+MARKS = "[]*_\"'“”‘’.,;:!?()"  # around a word
+WORD = re.compile(r"(?:[^\W\d_]|[^\w\s!-~]|(?<=\w)[-'/](?=\w))+")
+
+
+def question_of(arguments: Mapping[str, object] | None) -> str | None:
+    """The question that the arguments of a tool hold; None where there is none.
+
+    Args:
+        arguments: Arguments by name.
+
+    Example:
+        >>> question_of({"url": "https://example.org", "searchQuery": "cost of the bridge"})
+        'cost of the bridge'
+    """
+    asked = []
+    for name, value in (arguments or {}).items():
+        last = re.findall("[A-Za-z][a-z]*", name)[-1:]  # of `searchQuery` and `search_query`
+        if ASKS & {word.lower() for word in last} and isinstance(value, str):
+            asked.append(value)
+    return " ".join(asked).strip() or None
+
+
+def texts_of(result: CallToolResult) -> dict[int, str]:
+    """The texts of a result, without what is structured: data, code, errors.
+
+    Args:
+        result: Result of a tool.
+
+    Returns:
+        Number of a part of the content -> its text.
+
+    Example:
+        >>> content = [TextContent(text="It rained all night long."), TextContent(text="{}")]
+        >>> texts_of(CallToolResult(content=content))
+        {0: 'It rained all night long.'}
+    """
+    texts = {
+        number: part.text
+        for number, part in enumerate(result.content)
+        if isinstance(part, TextContent) and is_prose(part.text)
+    }
+    data = result.structured_content
+    if result.is_error or (data is not None and wrapped_name(result) is None):
+        return {}
+    return texts
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text is made of sentences: not of data, code, or a listing.
+
+    Args:
+        text: A text.
+
+    Example:
+        >>> is_prose(
+        ...     "It rained all night.\\n\\nThe bridge was [closed](https://a.org/?b=1) on Monday."
+        ... )
+        True
+        >>> is_prose("[{'text': 'The bridge was closed on Monday.'}]")
+        False
+        >>> is_prose("for name in names:\\n    print(name, file=sys.stderr)")
+        False
+    """
+    if re.fullmatch(r"(?s)\s*(\{.*\}|\[.*\])\s*", text):
+        return False
+    size = plain = 0
+    for line in LINK.sub("]", text).splitlines():
+        words = line.split()
+        length = sum(map(len, words))
+        known = sum(len(word) for word in words if WORD.fullmatch(word.strip(MARKS)))
+        size += length
+        if length >= LINE and known >= PLAIN * length:
+            plain += length
+    return plain >= PROSE * max(size, 1)
+
+
+def wrapped_name(result: CallToolResult) -> str | None:
+    """The name under which structured content has the one text of the content again.
+
+    Args:
+        result: Result of a tool.
+
+    Example:
+        >>> content = [TextContent(text="It rained.")]
+        >>> wrapped_name(
+        ...     CallToolResult(content=content, structured_content={"result": "It rained."})
+        ... )
+        'result'
+    """
+    data = result.structured_content
+    texts = [part.text for part in result.content if isinstance(part, TextContent)]
+    if isinstance(data, dict) and len(texts) == 1 and list(data.values()) == texts:
+        return next(iter(data))
+    return None
+
+
+def rooms_of(sizes: Mapping[int, int], most: int) -> dict[int, int]:
+    """Divides room among parts: the small ones have what they need, the others equal shares.
+
+    Args:
+        sizes: Number of a part -> its size.
+        most: Room of all.
+
+    Returns:
+        Number of a part -> its room.
+
+    Example:
+        >>> rooms_of({0: 10, 1: 500, 2: 90}, 200)
+        {0: 10, 2: 90, 1: 100}
+    """
+    rooms = {}
+    for left, number in enumerate(sorted(sizes, key=sizes.__getitem__), -len(sizes)):
+        rooms[number] = min(sizes[number], most // -left)
+        most -= rooms[number]
+    return rooms
+
+
+def parts_of(text: str, offsets: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Joins sentences between which there is nothing else.
+
+    Args:
+        text: The text.
+        offsets: (start, end) of each sentence, in the order of the text.
+
+    Yields:
+        (start, end) of each part of the text.
+
+    Example:
+        >>> list(parts_of("It rained. It snowed. It rained.", [(0, 10), (11, 21)]))
+        [(0, 21)]
+    """
+    first, last = offsets[0]
+    for start, end in offsets[1:]:
+        if text[last:start].strip():
+            yield first, last
+            first = start
+        last = end
+    yield first, last
+
+
+def excerpt(text: str, answer: SummaryAnswer) -> str:
+    """The parts of a text that were chosen, each after its place.
+
+    Args:
+        text: The text.
+        answer: The sentences that were chosen.
+
+    Example:
+        >>> answer = SummaryAnswer("It snowed.", ["It snowed."], [0.9], [(11, 21)], 1.0, [])
+        >>> excerpt("It rained. It snowed.", answer)
+        '[11-21] It snowed.'
+    """
+    parts = parts_of(text, answer.offsets)
+    return "\n".join(f"[{start}-{end}] {text[start:end]}" for start, end in parts)
+
+
+def fitted(
+    model: Summarizer, document: Document, room: int, question: str | None, is_kept: bool
+) -> str:
+    """What is said of a text in a number of tokens: what of it, and where the rest is.
+
+    Args:
+        model: The model.
+        document: The text.
+        room: Number of tokens.
+        question: What is asked of it.
+        is_kept: Whether the document can be read later.
+
+    Returns:
+        The parts that were chosen, after a line that says so.
+    """
+    where = "It is too large to be kept as a whole (--document-cache)."
+    if is_kept:
+        where = (
+            f"The whole is the resource {URI}{document.id}; `ask` and `read` of tfsum take it as"
+            f' document="{document.id}".'
+        )
+    tokens = room
+    while True:
+        request = SummaryRequest(tokens=tokens, query=question, fill=True)
+        answer = document.answer(model, request)
+        parts = excerpt(document.text, answer)
+        said = f"[{_notice(document, tokens_of(parts), question, answer)} {where}]\n{parts}"
+        over = tokens_of(said) - room
+        if over <= 0 or len(answer.sentences) == 1:
+            return said
+        tokens = max(1, tokens - over)
+
+
+def _notice(document: Document, tokens: int, question: str | None, answer: SummaryAnswer) -> str:
+    """What was cut, and by what."""
+    by = f" by the question {question!r}" if question else ""
+    notes = "".join(f" Note: {sentence_of(warning)}." for warning in answer.warnings)
+    return (
+        f"Shortened by tfsum{by} from about {tokens_of(document.text)} to {tokens} tokens. Each"
+        " part follows its [start-end] in characters of the whole; what is between them was left"
+        f" out.{notes}"
+    )
