@@ -19,6 +19,53 @@ class Error(Exception):
     """
 
 
+def require(condition: object, message: str, kind: type[Error] = Error) -> None:
+    """Raises an error unless a condition is true.
+
+    Args:
+        condition: Value that is true where all is right.
+        message: What was found, what was expected, and how to fix it.
+        kind: Class of the error.
+
+    Raises:
+        Error: The condition is false; of the class `kind`.
+
+    Example:
+        >>> require([], "found no texts; expected one or more")
+        Traceback (most recent call last):
+        tfsum.errors.Error: found no texts; expected one or more
+    """
+    if not condition:
+        raise kind(message)
+
+
+@contextlib.contextmanager
+def as_error(
+    what: str, *causes: type[Exception], kind: type[Error] = Error, cure: str = ""
+) -> Iterator[None]:
+    """A block whose exceptions of some classes become an error that says why.
+
+    Args:
+        what: What could not be done, such as "a.txt: cannot be read".
+        *causes: Classes of the exceptions.
+        kind: Class of the error.
+        cure: End of the message, behind the reason.
+
+    Raises:
+        Error: One of them was raised; of the class `kind`.
+
+    Example:
+        >>> with as_error("no_such_file.txt: cannot be read", OSError):
+        ...     open("no_such_file.txt")
+        Traceback (most recent call last):
+        tfsum.errors.Error: no_such_file.txt: cannot be read (No such file or directory)
+    """
+    try:
+        yield
+    except causes as error:
+        raise kind(f"{what} ({getattr(error, 'strerror', None) or error}){cure}") from None
+
+
 def install_extra(extra: str) -> str:
     """The command that installs one of tfsum's extras, for error messages.
 

@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from tfsum.atomic_files import write_atomically
-from tfsum.errors import Error
+from tfsum.errors import as_error
 
 STYLE = """
 body { color: #111; background: #fff; font: 16px/1.5 sans-serif }
@@ -112,10 +112,6 @@ def write_page(text: str, path: str | pathlib.Path) -> None:
         ...     pathlib.Path(folder, "a.html").read_text().splitlines()[0]
         '<!doctype html>'
     """
-    try:
+    cure = "; choose a file in a folder that exists and may be written to"
+    with as_error(f"{path}: the page cannot be written", OSError, cure=cure):
         write_atomically(path, text.encode("utf-8", errors="replace"))
-    except OSError as error:
-        raise Error(
-            f"{path}: the page cannot be written ({error.strerror}); choose a file in a folder that"
-            " exists and may be written to"
-        ) from error

@@ -133,7 +133,7 @@ def test_a_file_that_is_gone_is_reported(tmp_path, read, monkeypatch):
     monkeypatch.setattr(
         transforms.FileSystems, "open", lambda *_, **__: (_ for _ in ()).throw(OSError("no rights"))
     )
-    found = list(transforms._ReadFile("text", None, 100).process("a.jsonl"))
+    found = list(transforms._read_file("a.jsonl", "text", None, 100))
     assert (
         found[0].value.error
         == "a.jsonl: cannot be read after line 0 (no rights); fetch it again, or look at its rights"

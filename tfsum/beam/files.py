@@ -15,7 +15,7 @@ from tfsum.beam.rows import KEYED
 from tfsum.beam.running import file_errors, running
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.beam.transforms import Generate, ReadDocuments, Summarize
-from tfsum.errors import DataError, Error, ExportError
+from tfsum.errors import DataError, ExportError, require
 from tfsum.request import SummaryOptions, SummaryRequest
 
 COUNTS = "counts.json"
@@ -80,8 +80,11 @@ def summarize_files(
     request = SummaryRequest(sentences=sentences, **options)
     transform = _transform(model, max_characters, request)
     with file_errors(pattern):
-        if not _matching(pattern):
-            raise DataError(f"{pattern}: no file matches; expected files of JSON lines or Parquet")
+        require(
+            _matching(pattern),
+            f"{pattern}: no file matches; expected files of JSON lines or Parquet",
+            DataError,
+        )
     with file_errors(output):
         write = WriteAnswers(output, transform.row, output_format, shards)
         _clear(output, output_format, shards)
@@ -104,8 +107,8 @@ def summarize_files(
             )
         )
 
-    answers, dead_letters = (counted(pipeline.result, name) for name in ("answers", "dead_letters"))
-    counts = {"documents": answers + dead_letters, "answers": answers, "dead_letters": dead_letters}
+    counts = {name: counted(pipeline.result, name) for name in ("answers", "dead_letters")}
+    counts = {"documents": sum(counts.values()), **counts}
     with file_errors(output), FileSystems.create(FileSystems.join(output, COUNTS)) as file:
         file.write((json.dumps(counts) + "\n").encode())
     return counts
@@ -122,16 +125,16 @@ def _transform(
         kind = read_description(newest(model))["kind"]
     if kind == "extractive":
         return Summarize(model, **given, max_characters=max_characters)
-    if kind != "abstractive" or model is None:
-        raise ExportError(
-            f"{model}: is of kind {kind!r}, which writes no summary; give an extractive or"
-            " abstractive model"
-        )
-    if given:
-        raise Error(
-            f"{', '.join(given)}: {model} is not extractive: it generates its answer; leave"
-            " them out"
-        )
+    require(
+        kind == "abstractive",
+        f"{model}: is of kind {kind!r}, which writes no summary; give an extractive or abstractive"
+        " model",
+        ExportError,
+    )
+    require(
+        not given,
+        f"{', '.join(given)}: {model} is not extractive: it generates its answer; leave them out",
+    )
     return Generate(model, max_characters=max_characters)
 
 
@@ -139,11 +142,11 @@ def _clear(output: str, output_format: str, shards: int) -> None:
     """Removes `counts.json` and the files of a stopped run; rejects answers of other settings."""
     expected = {f"{ANSWERS}-{shard:05d}-of-{shards:05d}.{output_format}" for shard in range(shards)}
     for path in _matching(FileSystems.join(output, f"{ANSWERS}-*")):
-        if FileSystems.split(path)[1] not in expected:
-            raise Error(
-                f"{path}: is of another run, with another number of shards or another format;"
-                f" choose another output, or remove {output}"
-            )
+        require(
+            FileSystems.split(path)[1] in expected,
+            f"{path}: is of another run, with another number of shards or another format; choose"
+            f" another output, or remove {output}",
+        )
 
     # Beam writes into folders of these names, and leaves them when it is killed.
     for name in (COUNTS, f"beam-temp-{ANSWERS}-*/*", f"beam-temp-{FAILED}-*/*"):
@@ -188,12 +191,11 @@ class WriteAnswers(beam.PTransform):
 
     def __init__(self, folder: str, row: type, output_format: str, shards: int) -> None:
         super().__init__()
-        if output_format not in FORMATS:
-            raise Error(
-                f"output_format is {output_format!r}; expected {' or '.join(map(repr, FORMATS))}"
-            )
-        if shards < 1:
-            raise Error(f"shards is {shards}; expected 1 or more")
+        require(
+            output_format in FORMATS,
+            f"output_format is {output_format!r}; expected {' or '.join(map(repr, FORMATS))}",
+        )
+        require(shards > 0, f"shards is {shards}; expected 1 or more")
         self._prefix, self._row = FileSystems.join(folder, ANSWERS), row
         self._format, self._shards = output_format, shards
 

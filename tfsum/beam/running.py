@@ -11,7 +11,7 @@ import apache_beam as beam
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from tfsum.errors import Error
+from tfsum.errors import Error, as_error
 
 ENDED = "Worker subprocess exited"  # in Beam's error, in the thread that waits for the process
 WORKER_ENDED = (
@@ -50,10 +50,8 @@ def running(runner: str, options: Sequence[str]) -> Iterator[beam.Pipeline]:
         )
 
     name = {"DirectRunner": "FnApiRunner"}.get(runner, runner)
-    try:
+    with as_error(f"--runner {runner}: cannot be used", ValueError):
         pipeline = beam.Pipeline(name, PipelineOptions(options))
-    except ValueError as error:
-        raise Error(f"--runner {runner}: {error}") from None
     yield pipeline
 
     try:
@@ -77,28 +75,21 @@ def _unknown(options: Sequence[str]) -> list[str]:
     return [f"--{name.partition('=')[0].lstrip('-')}" for name in every if name not in known]
 
 
-@contextlib.contextmanager
-def file_errors(place: str) -> Iterator[None]:
+def file_errors(place: str) -> contextlib.AbstractContextManager[None]:
     """Context manager that turns the errors of Beam's file systems into an `Error`.
 
     Args:
         place: Files, for the error message.
-
-    Raises:
-        Error: The files cannot be reached.
 
     Example:
         >>> with file_errors("docs/*"):
         ...     raise ValueError("no such file system")
         Traceback (most recent call last):
             ...
-        tfsum.errors.Error: docs/*: no such file system
+        tfsum.errors.Error: docs/*: cannot be reached (no such file system)
     """
-    try:
-        yield
-    except (BeamIOError, ValueError) as error:
-        # a ValueError comes from a scheme whose extra of Beam is not installed
-        raise Error(f"{place}: {error}") from error
+    # a ValueError comes from a scheme whose extra of Beam is not installed
+    return as_error(f"{place}: cannot be reached", BeamIOError, ValueError)
 
 
 @contextlib.contextmanager

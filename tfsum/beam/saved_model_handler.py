@@ -15,7 +15,7 @@ from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
 import tfsum
 from tfsum.beam.rows import Row, characters_of, failed, refusal, row_of, size_of, split
-from tfsum.errors import Error, ExportError
+from tfsum.errors import ExportError, require
 from tfsum.inference.saved_model import shipped_models
 from tfsum.loading import load_tensorflow
 
@@ -59,12 +59,13 @@ class SharedModel:
         self, path: str | pathlib.Path | None, kind: str | None, options: dict[str, Any]
     ) -> None:
         model = tfsum.load(path)
-        if kind is not None and model.description["kind"] != kind:
-            raise ExportError(
-                f"{model.path}: its kind is {model.description['kind']!r}, expected {kind!r}; the "
-                "transforms are Summarize for extractive models, Generate for abstractive ones and "
-                "Classify for classifiers"
-            )
+        found = model.description["kind"]
+        require(
+            kind in (None, found),
+            f"{model.path}: its kind is {found!r}, expected {kind!r}; the transforms are Summarize"
+            " for extractive models, Generate for abstractive ones and Classify for classifiers",
+            ExportError,
+        )
 
         self._name = "/".join(model.path.parts[-2:])
         self._names = dict[str, str]()  # of those that are chosen by the text
@@ -149,15 +150,13 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
     ) -> None:
         sizes = {"batch_characters": batch_characters, "max_characters": max_characters}
         for name, value in sizes.items():
-            if value < 1:
-                raise Error(f"{name} is {value}; expected 1 or more")
-
-        if "://" in str(model):
-            raise Error(
-                f"{model}: a model is read from a worker's own disk; expected a folder that is here"
-                " and on each worker under the same absolute path: copy it here, and into the"
-                " workers' container"
-            )
+            require(value > 0, f"{name} is {value}; expected 1 or more")
+        require(
+            "://" not in str(model),
+            f"{model}: a model is read from a worker's own disk; expected a folder that is here and"
+            " on each worker under the same absolute path: copy it here, and into the workers'"
+            " container",
+        )
 
         super().__init__()
         self._path: str | None = None
@@ -228,12 +227,12 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         call = repr((self._kind, sorted(self._options.items()))).encode()
         call_hash = hashlib.sha256(call).hexdigest()[:8]
         update_id = f"{UPDATE}{call_hash}-{urllib.parse.quote(model_path, safe='')}"
-        if len(update_id) > LONGEST_NAME:
-            raise Error(
-                f"{model_path}: the path of a newer model, its special characters escaped, has"
-                f" {len(update_id)} characters; expected {LONGEST_NAME} at most: choose a shorter"
-                " folder"
-            )
+        require(
+            len(update_id) <= LONGEST_NAME,
+            f"{model_path}: the path of a newer model, its special characters escaped, has"
+            f" {len(update_id)} characters; expected {LONGEST_NAME} at most: choose a shorter"
+            " folder",
+        )
         return update_id
 
     def run_inference(
@@ -276,11 +275,11 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         Raises:
             Error: There are arguments.
         """
-        if inference_args:
-            raise Error(
-                f"inference_args has {', '.join(inference_args)}; expected none: give options of"
-                " the call to SavedModelHandler"
-            )
+        require(
+            not inference_args,
+            f"inference_args has {', '.join(inference_args or ())}; expected none: give options of"
+            " the call to SavedModelHandler",
+        )
 
     def batch_elements_kwargs(self) -> Mapping[str, Any]:
         """Returns the arguments of `BatchElements`, which make batches by characters."""

@@ -67,7 +67,7 @@ class ReadDocuments(beam.PTransform):
         max_characters: int = MAX_CHARACTERS,
     ) -> None:
         super().__init__()
-        self._pattern, self._reader = pattern, _ReadFile(field, id_field, max_characters)
+        self._pattern, self._arguments = pattern, (field, id_field, max_characters)
 
     def expand(self, begin: beam.pvalue.PBegin) -> Any:
         files = (
@@ -78,64 +78,52 @@ class ReadDocuments(beam.PTransform):
             | "Spread files" >> beam.Reshuffle()
         )
 
-        read = files | "Read" >> beam.ParDo(self._reader).with_outputs("failed", main="documents")
+        reader = beam.FlatMap(_read_file, *self._arguments)
+        read = files | "Read" >> reader.with_outputs("failed", main="documents")
         read.documents.element_type = tuple[str, str]
         read.failed.element_type = FailedDocument
         return read
 
 
-class _ReadFile(beam.DoFn):
+def _read_file(path: str, field: str, id_field: str | None, max_characters: int) -> Iterator[Any]:
     """Reads the documents of a file, and tags its failures."""
+    number, longest = 0, max(LINE_BYTES, CHARACTER_BYTES * max_characters)
+    try:
+        for number, line in enumerate(lines(path, longest), start=1):
+            place = f"{path}:{number}"
+            if line is None:
+                reason = (
+                    f"{place}: longer than {longest} bytes; divide the document, or raise"
+                    " max_characters"
+                )
+                yield _failure(place, reason, "")
+            elif isinstance(line, dict) or line.strip():
+                yield _document(place, line, field, id_field, max_characters)
+    except DataError as error:
+        yield _failure(path, str(error), "")
+    except (OSError, EOFError, zlib.error, BeamIOError) as error:
+        reason = f"{path}: cannot be read after line {number} ({error}); fetch it again, or look"
+        yield _failure(path, f"{reason} at its rights", "")
 
-    def __init__(self, field: str, id_field: str | None, max_characters: int) -> None:
-        self._field, self._id_field, self._max_characters = field, id_field, max_characters
-        self._longest = max(LINE_BYTES, CHARACTER_BYTES * max_characters)
 
-    def process(self, path: str) -> Iterator[Any]:
-        number = 0
+def _document(
+    place: str, line: bytes | Row, field: str, id_field: str | None, max_characters: int
+) -> Any:
+    key = place
+    try:
+        row = line if isinstance(line, dict) else json_row(place, line.decode("utf-8-sig"))
+        text = text_field(place, row, field, options="field")
+        if id_field is not None:
+            key = text_field(place, row, id_field, number=True, options="id_field")
+    except UnicodeDecodeError as error:
+        reason = f"not UTF-8 ({error.reason} at byte {error.start + 1})"
+        return _failure(place, f"{place}: {reason}; convert the file to UTF-8", line)
+    except DataError as error:
+        return _failure(place, str(error), line)
 
-        try:
-            for number, line in enumerate(lines(path, self._longest), start=1):
-                place = f"{path}:{number}"
-                if line is None:
-                    yield _failure(
-                        place,
-                        f"{place}: longer than {self._longest} bytes; divide the document, or raise"
-                        " max_characters",
-                        "",
-                    )
-                elif isinstance(line, dict) or line.strip():
-                    yield self._document(place, line)
-        except DataError as error:
-            yield _failure(path, str(error), "")
-        except (OSError, EOFError, zlib.error, BeamIOError) as error:
-            yield _failure(
-                path,
-                f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at"
-                " its rights",
-                "",
-            )
-
-    def _document(self, place: str, line: bytes | Row) -> Any:
-        key = place
-        try:
-            row = line if isinstance(line, dict) else json_row(place, line.decode("utf-8-sig"))
-            text = text_field(place, row, self._field, options="field")
-            if self._id_field is not None:
-                key = text_field(place, row, self._id_field, number=True, options="id_field")
-        except UnicodeDecodeError as error:
-            return _failure(
-                place,
-                f"{place}: not UTF-8 ({error.reason} at byte {error.start + 1}); convert the file"
-                " to UTF-8",
-                line,
-            )
-        except DataError as error:
-            return _failure(place, str(error), line)
-
-        if reason := refusal(text, self._max_characters):
-            return _failure(key, reason, text)
-        return key, text
+    if refused := refusal(text, max_characters):
+        return _failure(key, refused, text)
+    return key, text
 
 
 def lines(path: str, longest: int) -> Iterator[bytes | Row | None]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from tfsum.cli.options import FORMAT, Arguments, Options, json_line, printable
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, require
 from tfsum.request import sentence_of
 
 EXAMPLES = """examples:
@@ -42,29 +42,29 @@ OPTIONS: Options = {
 def run(arguments: Arguments) -> int:
     names = arguments.files or ["-"]
     arguments.parser.require_paths(arguments.model, *(name for name in names if name != "-"))
-    if names.count("-") > 1:
-        arguments.parser.reject("standard input (-) can be read only once")
+    arguments.parser.require(names.count("-") < 2, "standard input (-) can be read only once")
 
     from tfsum.data.preparation import batched
     from tfsum.tasks.load import open_model, task_of
 
     with open_model(arguments.model) as classify:
         verb = task_of(classify.path, classify.description).verb
-        if verb != "classify":
-            raise Error(
-                f"{arguments.model}: is {classify.description['kind']}, no classifier; use"
-                f" `tfsum {verb}`"
-            )
+        require(
+            verb == "classify",
+            f"{arguments.model}: is {classify.description['kind']}, no classifier; use"
+            f" `tfsum {verb}`",
+        )
 
         pairs = classify.description["text"]["pair"]
         for name in names:
             kind = pathlib.Path(name.removesuffix(".gz")).suffix
-            if kind in (".jsonl", ".csv") or (kind == ".tsv" and not pairs):
-                raise DataError(
-                    f"{name}: a {kind} file holds rows of columns, and a text a line was expected;"
-                    " write its texts alone to a file of another name, or measure the model on its"
-                    " labels by `tfsum evaluate`"
-                )
+            require(
+                kind not in (".jsonl", ".csv") and (kind != ".tsv" or pairs),
+                f"{name}: a {kind} file holds rows of columns, and a text a line was expected;"
+                " write its texts alone to a file of another name, or measure the model on its"
+                " labels by `tfsum evaluate`",
+                DataError,
+            )
 
             numbers = itertools.count(1, BATCH)
             for first, lines in zip(numbers, batched(read_lines(name), BATCH)):
@@ -86,19 +86,19 @@ def read_lines(name: str) -> Iterator[str]:
     document = read_plain(name)
     for note in document.notes:
         print(printable(f"tfsum: {name}: {note}"), file=sys.stderr)
-    lines = io.StringIO(document.text)
-    return (line.removesuffix("\n").removesuffix("\r") for line in lines)
+    return (line.removesuffix("\n").removesuffix("\r") for line in io.StringIO(document.text))
 
 
 def columns(name: str, first: int, lines: list[str]) -> list[list[str]]:
     """The first texts and the second texts of pairs."""
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, first):
-        if len(row) != 2:
-            raise DataError(
-                f"{name}:{number}: found {len(row)} texts, expected 2 with a tab between them; the"
-                " model was trained on pairs"
-            )
+        require(
+            len(row) == 2,
+            f"{name}:{number}: found {len(row)} texts, expected 2 with a tab between them; the"
+            " model was trained on pairs",
+            DataError,
+        )
     return [list(column) for column in zip(*rows, strict=True)]
 
 

@@ -72,8 +72,7 @@ class Finding(NamedTuple):
 
 def run(arguments: Arguments) -> int:
     findings = examine()
-    rows = [finding._asdict() for finding in findings]
-    print_as(arguments.format, rows, as_text(findings))
+    print_as(arguments.format, [each._asdict() for each in findings], as_text(findings))
     return int(any(finding.state == "wrong" for finding in findings))
 
 

@@ -116,6 +116,5 @@ def run(arguments: Arguments) -> int:
     read_settings(SummaryRequest, arguments, ["sentences"])
     search = take_search(options)  # out of the options
     report = tfsum.evaluate(model, corpus, **options, **search)
-    forms = {"json": report.to_json, "text": report.to_text}
-    print(forms[form]())
+    print({"json": report.to_json, "text": report.to_text}[form]())
     return 0

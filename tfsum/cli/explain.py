@@ -60,13 +60,12 @@ def run(arguments: Arguments) -> int:
         sources = find_sources([name])
     except DataError as error:
         arguments.parser.reject(str(error))
-    if len(sources) != 1:
-        arguments.parser.reject(f"{name}: found {len(sources)} files, expected one")
+    arguments.parser.require(len(sources) == 1, f"{name}: found {len(sources)} files, expected one")
     on_disk = all(path != "-" and os.path.exists(path) for path in (name, arguments.output))
-    if on_disk and os.path.samefile(name, arguments.output):
-        arguments.parser.reject(
-            f"--output {arguments.output}: is the file that is read; name another"
-        )
+    arguments.parser.require(
+        not on_disk or not os.path.samefile(name, arguments.output),
+        f"--output {arguments.output}: is the file that is read; name another",
+    )
 
     (document,) = read_source(sources[0], encoding=arguments.encoding)
     for note in document.notes:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-from tfsum.errors import RecipeError
+from tfsum.errors import RecipeError, require
 
 STOPPED = 75  # exit status of a training whose state is saved
 GRACE = 30.0  # seconds to stop in, once it is noticed that another worker has ended
@@ -41,14 +41,16 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float) -> int:
     Raises:
         RecipeError: `count` is below 2, or TF_CONFIG is set already.
     """
-    if count < 2:
-        raise RecipeError(
-            f"--local-workers {count}: expected 2 or more; leave it out to train in one process"
-        )
-    if os.environ.get("TF_CONFIG", "").strip():
-        raise RecipeError(
-            "--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it"
-        )
+    require(
+        count > 1,
+        f"--local-workers {count}: expected 2 or more; leave it out to train in one process",
+        RecipeError,
+    )
+    require(
+        not os.environ.get("TF_CONFIG", "").strip(),
+        "--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it",
+        RecipeError,
+    )
 
     addresses = free_addresses(count)
     processes: list[subprocess.Popen] = []

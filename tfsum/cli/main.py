@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 import tfsum
 from tfsum.atomic_files import remove_unfinished
 from tfsum.cli.options import WRONG_CALL, Arguments, Parser, add_options, printable
-from tfsum.errors import Error, RecipeError, Stopped
+from tfsum.errors import Error, RecipeError, Stopped, require
 
 # Verb -> the line of `tfsum --help`; kept here so that help imports no verb.
 VERBS = {
@@ -80,8 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     closed = open_closed_streams()
 
     try:
-        if "stdout" in closed:
-            raise Error("standard output is closed; send it to a file, or to /dev/null")
+        require(
+            "stdout" not in closed,
+            "standard output is closed; send it to a file, or to /dev/null",
+        )
         status = run(argv, verb)
         sys.stdout.flush()
         return status

@@ -108,6 +108,16 @@ class Parser(argparse.ArgumentParser):
         """
         self.exit(WRONG_CALL, f"{self.prog}: error: {message}\n")
 
+    def require(self, condition: object, message: str) -> None:
+        """Rejects the call unless a condition is true.
+
+        Args:
+            condition: Value that is true where the call is right.
+            message: What was found, what was expected, and how to mend it.
+        """
+        if not condition:
+            self.reject(message)
+
     def require_paths(self, *paths: str) -> None:
         """Rejects paths and patterns in which there is no file or folder.
 
@@ -115,11 +125,11 @@ class Parser(argparse.ArgumentParser):
             *paths: Paths, patterns such as `news.*.jsonl`, or names of shipped models.
         """
         missing = [
-            path for path in dict.fromkeys(paths) if not (os.path.exists(path) or glob.glob(path))
+            path
+            for path in dict.fromkeys(paths)
+            if not (os.path.exists(path) or glob.glob(path) or path in shipped_models())
         ]
-        missing = [path for path in missing if path not in shipped_models()]
-        if missing:
-            self.reject(f"no such file or folder: {', '.join(missing)}")
+        self.require(not missing, f"no such file or folder: {', '.join(missing)}")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(printable(message))  # argparse passes over a full disk

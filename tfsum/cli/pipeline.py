@@ -98,10 +98,10 @@ def _summarize(arguments: Arguments) -> int:
 
 
 def _prepare(arguments: Arguments) -> int:
-    if is_recipe(arguments.corpus):
-        arguments.parser.error(
-            f"{arguments.corpus}: is a recipe; give its corpus, and its options by their names"
-        )
+    arguments.parser.require(
+        not is_recipe(arguments.corpus),
+        f"{arguments.corpus}: is a recipe; give its corpus, and its options by their names",
+    )
     from tfsum import beam
 
     options = {name: vars(arguments).pop(name) for name in ("runner", "pipeline_options")}

@@ -147,25 +147,22 @@ def run(arguments: Arguments, prepare: Callable[..., dict[str, int]] | None = No
 
 
 def _run(arguments: Arguments, prepare: Callable[..., dict[str, int]]) -> int:
-    options = given_options(arguments)
+    options, require = given_options(arguments), arguments.parser.require
     corpus, overrides = options.pop("corpus"), options.pop("overrides", [])
     if is_recipe(corpus):
-        if options:
-            arguments.parser.error(
-                f"{', '.join(map(flag_of, options))}: not with a recipe, which says it; use --set,"
-                " such as --set data.records=FOLDER"
-            )
+        require(
+            not options,
+            f"{', '.join(map(flag_of, options))}: not with a recipe, which says it; use --set,"
+            " such as --set data.records=FOLDER",
+        )
         load_tensorflow()
         records = prepare_recipe(corpus, overrides)
         print(records or "nothing to prepare: tfsum train reads these texts itself")
         return 0
 
-    if overrides:
-        arguments.parser.error("--set: is for a recipe")
-    if missing := [name for name in ("output", "vocabulary") if name not in options]:
-        arguments.parser.error(
-            f"the following arguments are required: {', '.join(map(flag_of, missing))}"
-        )
+    require(not overrides, "--set: is for a recipe")
+    missing = [flag_of(name) for name in ("output", "vocabulary") if name not in options]
+    require(not missing, f"the following arguments are required: {', '.join(missing)}")
     output, vocabulary = options.pop("output"), options.pop("vocabulary")
     name, form = options.pop("task", TASKS[0]), options.pop("format", "text")
     arguments.parser.require_paths(corpus, options.get("target_corpus", corpus))
@@ -173,8 +170,8 @@ def _run(arguments: Arguments, prepare: Callable[..., dict[str, int]]) -> int:
     if "columns" in preparation.model_fields:
         columns = options.keys() & {"id", "text", "summary"}
         options["columns"] = {field: options.pop(field) for field in columns} or None
-    if unknown := [option for option in options if option not in preparation.model_fields]:
-        arguments.parser.error(f"{', '.join(map(flag_of, unknown))}: no option of --task {name}")
+    unknown = [flag_of(option) for option in options if option not in preparation.model_fields]
+    require(not unknown, f"{', '.join(unknown)}: no option of --task {name}")
     read_settings(preparation, arguments)
 
     load_tensorflow()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfsum.cli.options import FORMAT, Arguments, Options, print_as
-from tfsum.errors import Error, RecipeError
+from tfsum.errors import RecipeError, as_error, require
 from tfsum.training.run_folder import RunSummary, differences, find_runs, read_run
 
 EXAMPLES = """examples:
@@ -43,8 +43,11 @@ OPTIONS: Options = {
 
 
 def run(arguments: Arguments) -> int:
-    if arguments.plot and not arguments.compare:
-        raise RecipeError("--plot draws the runs that --compare names; add --compare RUN OTHER")
+    require(
+        arguments.compare or not arguments.plot,
+        "--plot draws the runs that --compare names; add --compare RUN OTHER",
+        RecipeError,
+    )
     if not arguments.compare:
         runs = find_runs(arguments.folder)
         print_as(arguments.format, [dataclasses.asdict(run) for run in runs], listing(runs))
@@ -55,13 +58,9 @@ def run(arguments: Arguments) -> int:
         from tfsum.visualization import plot_curves
 
         figure = plot_curves({run.folder: run.history for run in (one, other)})
-        try:
+        cure = "; name a file that can be written, such as curves.png"
+        with as_error(f"{arguments.plot}: cannot be drawn", OSError, ValueError, cure=cure):
             figure.savefig(arguments.plot)
-        except (OSError, ValueError) as error:
-            raise Error(
-                f"{arguments.plot}: cannot be drawn ({error}); name a file that can be written,"
-                " such as curves.png"
-            ) from None
     record = {"recipes": differences(one, other), "scores": curves(one, other)}
     print_as(arguments.format, record, comparison(one, other))
     return 0

@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 from tfsum.cli.options import Arguments, Options, read_settings
-from tfsum.errors import Error, needs_extra
+from tfsum.errors import as_error, needs_extra, require
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.settings import OTHERS, ServerSettings
 
@@ -79,14 +79,10 @@ def read_token(file: str | None) -> str | None:
     if file is None:
         return None
 
-    try:
+    cure = "; expected a file with the token alone"
+    with as_error(f"{file}: cannot be read", OSError, UnicodeDecodeError, cure=cure):
         token = pathlib.Path(file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Error(
-            f"{file}: cannot be read ({error}); expected a file with the token alone"
-        ) from None
-    if not token:
-        raise Error(f"{file}: is empty; expected a file with the token alone")
+    require(token, f"{file}: is empty{cure}")
     return token
 
 

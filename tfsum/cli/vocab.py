@@ -86,10 +86,13 @@ def run(arguments: Arguments) -> int:
     options = given_options(arguments)
     corpora, columns, output = (options.pop(name) for name in ("corpus", "columns", "output"))
     arguments.parser.require_paths(*corpora)
-    if folders := [corpus for corpus in corpora if os.path.isdir(corpus)]:
-        arguments.parser.reject(f"{folders[0]}: is a folder, expected a file")
-    if os.path.exists(output):  # a model may have been trained on it
-        arguments.parser.reject(f"{output}: already exists; name another file, or remove it")
+    require = arguments.parser.require
+    for corpus in corpora:
+        require(not os.path.isdir(corpus), f"{corpus}: is a folder, expected a file")
+    # a model may have been trained on it
+    require(
+        not os.path.exists(output), f"{output}: already exists; name another file, or remove it"
+    )
 
     load_tensorflow()
     from tfsum.formats.text_settings import tokenizer_config
@@ -99,11 +102,10 @@ def run(arguments: Arguments) -> int:
         "strip_accents": options.get("strip_accents"),
     }
     settings = pathlib.Path(output).with_name("tokenizer_config.json")
-    if settings.is_file() and settings.read_text(encoding="utf-8") != tokenizer_config(case):
-        arguments.parser.reject(
-            f"{settings}: holds the settings of another vocabulary; choose another folder for"
-            f" {output}"
-        )
+    require(
+        not settings.is_file() or settings.read_text(encoding="utf-8") == tokenizer_config(case),
+        f"{settings}: holds the settings of another vocabulary; choose another folder for {output}",
+    )
 
     from tfsum.data.readers import RereadTexts, read_texts
     from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary

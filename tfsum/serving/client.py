@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
+from typing import Any, Literal, Unpack, cast, overload
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.generation.generator import Generated, generated_of
 from tfsum.inference.model_choice import AUTO
 from tfsum.inference.texts import check_texts, filled
@@ -15,9 +15,6 @@ from tfsum.serving.servable import Arrays, as_array, join_rows
 from tfsum.serving.served_models import ServedModels, Signatures
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
 from tfsum.tasks.bert_sum_ext.answering import Question, keywords_of
-
-if TYPE_CHECKING:  # each needs a package that a client of the other does not
-    pass
 
 
 class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
@@ -104,12 +101,11 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
     async def _predict(self, model: str, signature: str, inputs: Mapping[str, Any]) -> Arrays:
         arrays = {name: as_array(name, values) for name, values in inputs.items()}
         counts = {array.shape[:1] for array in arrays.values()}
-        if len(counts) != 1 or () in counts:
-            raise Error(
-                "inputs differ in their number of rows, or have none; expected lists of the same"
-                " length"
-            )
-
+        require(
+            len(counts) == 1 and () not in counts,
+            "inputs differ in their number of rows, or have none; expected lists of the same"
+            " length",
+        )
         requests = [
             self._models.predict(
                 model, signature, {name: array[part] for name, array in arrays.items()}
@@ -318,11 +314,11 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         options = {}
         if pairs is not None:
             pairs = options["text_pair"] = check_texts(pairs)
-            if len(pairs) != len(texts):
-                raise Error(
-                    f"{len(texts)} texts and {len(pairs)} second texts; expected a second text for"
-                    " each"
-                )
+            require(
+                len(pairs) == len(texts),
+                f"{len(texts)} texts and {len(pairs)} second texts; expected a second text for"
+                " each",
+            )
 
         rows = await self._rows(await self._models.default(), "serving_default", texts, **options)
         _check_kind("classify", rows, ("label", "labels", "probability"))
@@ -346,11 +342,11 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
 
 def _check_kind(method: str, rows: list[dict[str, Any]], expected: tuple[str, ...]) -> None:
     """Checks that the model has the outputs that a method of the client needs."""
-    missing = [name for name in expected if rows and name not in rows[0]]
-    if missing:
-        raise Error(
-            f"the model gives {', '.join(sorted(rows[0]))}, and not {', '.join(missing)}, which"
-            f" `{method}` needs: it is a model of another kind; `summarize` is for extractive"
-            " models, `generate` for abstractive ones, `classify` for classifiers and `predict`"
-            " for all"
-        )
+    given = rows[0] if rows else expected
+    missing = [name for name in expected if name not in given]
+    require(
+        not missing,
+        f"the model gives {', '.join(sorted(given))}, and not {', '.join(missing)}, which"
+        f" `{method}` needs: it is a model of another kind; `summarize` is for extractive models,"
+        " `generate` for abstractive ones, `classify` for classifiers and `predict` for all",
+    )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfsum.errors import Error
+from tfsum import errors
 from tfsum.inference.allowed_operations import read_definitions
 from tfsum.inference.c_session import CallError
 from tfsum.inference.exported_model import OpenedModel, open_model
@@ -361,7 +361,7 @@ def as_array(name: str, values: Any) -> np.ndarray:
     try:
         array = np.asarray(values)
     except ValueError:
-        raise Error(
+        raise errors.Error(
             f"the rows of input {name} differ in their lengths; expected rows of one length: pad"
             " the shorter ones, or send them in requests of their own"
         ) from None
@@ -370,11 +370,11 @@ def as_array(name: str, values: Any) -> np.ndarray:
 
     texts = np.array(values, object)  # as they are: numpy converts numbers beside texts
     for index, text in enumerate(texts.flat):
-        if not isinstance(text, str | bytes):
-            raise Error(
-                f"row {index} of input {name} is {type(text).__name__}; expected a text, as the"
-                " other rows"
-            )
+        errors.require(
+            isinstance(text, str | bytes),
+            f"row {index} of input {name} is {type(text).__name__}; expected a text, as the other"
+            " rows",
+        )
         texts.flat[index] = as_bytes(text)
     return texts
 

@@ -7,7 +7,7 @@ import urllib.parse
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from tfsum.errors import Error, install_extra
+from tfsum.errors import needs_extra, require
 from tfsum.inference.model_choice import AUTO, SUMMARIZERS, divide_texts
 from tfsum.inference.texts import check_texts
 from tfsum.serving.request_error import RequestError
@@ -152,18 +152,14 @@ def _connect(
 ) -> "HttpTransport | GrpcTransport":
     """The transport for an address, HTTP or gRPC by its scheme."""
     parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https", "grpc") or not parts.hostname:
-        raise Error(f"{url!r}: expected http://HOST:PORT, https://HOST:PORT or grpc://HOST:PORT")
-
-    try:
+    require(
+        parts.scheme in ("http", "https", "grpc") and parts.hostname,
+        f"{url!r}: expected http://HOST:PORT, https://HOST:PORT or grpc://HOST:PORT",
+    )
+    with needs_extra("client", f"a client of {parts.scheme}://"):
         if parts.scheme == "grpc":
             from tfsum.serving.grpc_transport import GrpcTransport
 
             return GrpcTransport(url, model, version, token, timeout)
         from tfsum.serving.http_transport import HttpTransport
-    except ModuleNotFoundError as error:
-        raise Error(
-            f"a client of {parts.scheme}:// needs the package {error.name};"
-            f" {install_extra('client')}"
-        ) from None
     return HttpTransport(url, model, version, token, timeout)

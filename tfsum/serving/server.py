@@ -15,7 +15,7 @@ import grpc
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tfsum.errors import Error
+from tfsum.errors import Error, as_error
 from tfsum.inference.exported_model import computed_in
 from tfsum.inference.saved_model import shipped_folder
 from tfsum.private_names import check_private_names
@@ -356,7 +356,8 @@ def _with_descriptors(connections: int) -> int:
 
 def _listen(settings: ServerSettings) -> socket.socket:
     host, port = settings.host, settings.port
-    try:
+    cure = "; another program may have the port: take another by --port"
+    with as_error(f"{host}:{port} cannot be listened on", OSError, cure=cure):
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server(
             (host, port),
@@ -364,8 +365,3 @@ def _listen(settings: ServerSettings) -> socket.socket:
             reuse_port=settings.reuse_port,
             dualstack_ipv6=family == socket.AF_INET6 and socket.has_dualstack_ipv6(),
         )
-    except OSError as error:
-        raise Error(
-            f"{host}:{port} cannot be listened on ({error.strerror or error}); another program may"
-            " have the port: take another by --port"
-        ) from None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from google.protobuf.message import DecodeError
 
-from tfsum.errors import Error, ExportError
+from tfsum.errors import Error, ExportError, as_error, require
 from tfsum.export.golden import check_answers
 from tfsum.inference.c_session import CallError, can_open
 from tfsum.inference.exported_model import open_model
@@ -43,10 +43,10 @@ def find_models(folder: pathlib.Path) -> dict[str, pathlib.Path]:
         >>> list(find_models(shipped_folder() / "bert_sum_ext_news_en"))
         ['bert_sum_ext_news_en']
     """
-    if not folder.is_dir():
-        raise Error(
-            f"{folder}: no such folder; expected one with folders NAME/VERSION of exported models"
-        )
+    require(
+        folder.is_dir(),
+        f"{folder}: no such folder; expected one with folders NAME/VERSION of exported models",
+    )
     if numbered(folder):
         return {folder.resolve().name: folder}
 
@@ -81,7 +81,9 @@ def fingerprint(folder: pathlib.Path) -> Fingerprint:
 
     complete = "saved_model.pb" in stats
     if (folder / "variables").is_dir():
-        complete &= "variables/variables.index" in stats and _has_all_shards(stats)
+        # the files of the weights end in -00000-of-00002, -00001-of-00002
+        counts = [int(match[1]) for match in map(SHARD.fullmatch, stats) if match]
+        complete &= "variables/variables.index" in stats and counts[:1] == [len(counts)]
     if "assets.extra/golden.json" in stats:  # tfsum wrote it
         complete &= "assets.extra/tfsum.json" in stats
     if not complete:
@@ -108,12 +110,6 @@ def select_versions(versions: Iterable[int], policy: str) -> set[int]:
     if kind == "latest":
         versions = sorted(versions)[-int(text or "1") :]
     return set(versions)
-
-
-def _has_all_shards(names: Iterable[str]) -> bool:
-    """Whether all files of the weights exist: they end in -00000-of-00002, -00001-of-00002."""
-    counts = [match[1] for match in map(SHARD.fullmatch, names) if match]
-    return bool(counts) and len(counts) == int(counts[0])
 
 
 def load_servable(
@@ -153,10 +149,9 @@ def _verify(servable: Servable) -> None:
     if task is None or task.golden is None:
         return
 
-    try:
+    causes = (ValueError, LookupError, CallError)
+    with as_error(f"{servable.path}: cannot be verified", *causes, kind=ExportError):
         check_answers(servable.path, servable.description, task.golden(), servable.model)
-    except (ValueError, LookupError, CallError) as error:
-        raise ExportError(f"{servable.path}: cannot be verified ({error})") from error
 
 
 def _warm_up(servable: Servable) -> None:
