@@ -6,8 +6,7 @@ from email.headerregistry import ContentTypeHeader
 
 import pytest
 
-from tfsum.inputs.mail import mail_content, split_mailbox
-from tfsum.inputs.quoted_mail import without_quotes
+from tfsum.inputs.mail import mail_content, split_mailbox, without_quotes
 
 ROOF = "The roof will be done in autumn, after the season."
 POOL = "The council agreed that the pool opens on the first of June."

@@ -7,9 +7,9 @@ import zipfile
 import pytest
 
 pytest.importorskip("markdown_it", reason="needs the extra `documents`")
-from tfsum.inputs.books import epub_content, odt_content, rtf_content
+from tfsum.inputs.html_text import page_content
 from tfsum.inputs.marked_up import latex_content, markdown_content, notebook_content
-from tfsum.inputs.web_page import page_content
+from tfsum.inputs.word_processors import epub_content, odt_content, rtf_content
 
 ARTICLE = (
     "<p>The council decided on Monday to close the swimming pool in Harlow Bay at the end of"

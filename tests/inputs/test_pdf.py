@@ -11,7 +11,7 @@ from pdfminer.high_level import extract_pages
 
 from tfsum.errors import DataError
 from tfsum.inputs.broken_words import join_lines, whole_words
-from tfsum.inputs.formats import contents_of
+from tfsum.inputs.documents import documents_of
 from tfsum.inputs.pdf import flowing, pdf_content
 
 LEFT = (
@@ -169,9 +169,9 @@ def test_a_password_is_said_to_be_one(algorithm):
         data = io.BytesIO()
         writer.write(data)
         if not password:
-            assert contents_of("pdf", data.getvalue(), "a.pdf")[0].text == LEFT
+            assert documents_of("pdf", data.getvalue(), "a.pdf")[0].text == LEFT
     with pytest.raises(DataError, match=r"^a.pdf: is a PDF file that a password protects; save a"):
-        contents_of("pdf", data.getvalue(), "a.pdf")
+        documents_of("pdf", data.getvalue(), "a.pdf")
 
 
 def test_a_file_that_is_not_quite_right_is_read_all_the_same():

@@ -4,6 +4,7 @@ error."""
 import email.message
 import gzip
 import http.server
+import importlib
 import json
 import os
 import re
@@ -369,7 +370,7 @@ def test_a_pdf_has_its_text(tmp_path):
 
 def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "trafilatura", None)
-    monkeypatch.delitem(sys.modules, "tfsum.inputs.web_page", raising=False)
+    monkeypatch.delitem(sys.modules, "tfsum.inputs.html_text", raising=False)
     with pytest.raises(DataError, match=r"a.html: is HTML, .* pip install 'tfsum\[documents\]'"):
         list(read_content(PAGE.encode(), "a.html"))
 
@@ -403,10 +404,11 @@ def test_an_address_is_fetched(tmp_path, monkeypatch):
 
 
 def test_the_article_of_a_page_with_very_many_tags_is_not_looked_for(monkeypatch):
-    web_page = pytest.importorskip("tfsum.inputs.web_page")
-    monkeypatch.setattr(web_page, "TAGS", 100)
-    monkeypatch.setattr(web_page.trafilatura, "extract", None)
-    content = web_page.page_content(b"<html><body>" + b"<p><b>It rained." * 60)
+    pytest.importorskip("trafilatura")
+    html_text = importlib.import_module("tfsum.inputs.html_text")
+    monkeypatch.setattr(html_text, "TAGS", 100)
+    monkeypatch.setattr("trafilatura.extract", None)
+    content = html_text.page_content(b"<html><body>" + b"<p><b>It rained." * 60)
     assert content.text.count("It rained.") == 60
     assert content.notes == [
         "it has more than 100 tags, so that all of its text is read, menus too"

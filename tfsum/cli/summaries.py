@@ -1,6 +1,8 @@
 """The documents of `tfsum summarize`: read, answered in groups, and their answers written as text,
 JSON, Markdown or HTML."""
 
+import collections
+import contextlib
 import dataclasses
 import io
 import itertools
@@ -17,14 +19,13 @@ from tqdm import tqdm
 
 from tfsum import html_page
 from tfsum.atomic_files import write_atomically
-from tfsum.cli.answer_files import AnswerFiles
+from tfsum.cli.answer_files import AnswerFiles, RowFile
 from tfsum.cli.options import Arguments, json_line, printable
-from tfsum.cli.remarks import FEW, Remarks
-from tfsum.cli.row_file import RowFile
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, Error, as_error
 from tfsum.generation.generator import Generated
 from tfsum.inference.texts import batches
-from tfsum.inputs.sources import Document, Source, read_source
+from tfsum.inputs.documents import Document
+from tfsum.inputs.sources import Source, read_source
 from tfsum.request import Keyword, SummaryAnswer, sentence_of
 from tfsum.terminal_size import bar_size
 from tfsum.text.newlines import one_line
@@ -35,24 +36,21 @@ DOCUMENTS = 64
 LARGE = 1 << 18  # characters of a text from which a bar of its own is worth its trial
 TRIAL = 20_000  # characters whose time is taken: two seconds or so
 SECONDS = 0.5  # between two updates of it
+FEW = 3  # rows of which a remark of one kind is printed
 
 Answer = SummaryAnswer | Generated | list[Keyword]
 Summarize = Callable[[list[str]], Sequence[Answer]]
 Result = tuple[Document, Answer, list[str] | None]  # the last: names of documents together
 
 
-def _marked_down(text: str) -> str:
-    """A text whose marks mean nothing in Markdown, nor what begins a list."""
-    return re.sub(r"([\\`*_\[\]<>#|~&]|^[-+]|(?<=^\d)[.)])", r"\\\1", printable(text))
-
-
-def _marked_up(text: str) -> str:
-    return html_page.escape(printable(text))
-
-
+MARKS_OF_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&]|^[-+]|(?<=^\d)[.)])")  # and of its lists
 # Format -> how it writes any text, a line of an answer, the name of a document above it, and the
 # beginning and the end of a chosen sentence in the whole text.
-ESCAPED = {"text": printable, "markdown": _marked_down, "html": _marked_up}
+ESCAPED: dict[str, Callable[[str], str]] = {
+    "text": printable,
+    "markdown": lambda text: MARKS_OF_MARKDOWN.sub(r"\\\1", printable(text)),
+    "html": lambda text: html_page.escape(printable(text)),
+}
 LINES = {"text": "{}", "markdown": "- {}", "html": "<li>{}</li>"}
 HEADINGS = {"text": "==> {} <==", "markdown": "## {}\n", "html": "<h2>{}</h2>"}
 MARKS = {"text": ("\x1b[30;43m", "\x1b[0m"), "html": ("<mark>", "</mark>")}
@@ -83,11 +81,9 @@ def answer_sources(
     collected = io.StringIO()  # what goes to one file, or to one page
     collects = files is None and (arguments.output is not None or form == "html")
 
-    total = count_rows(sources) if arguments.field else len(sources)
-    silent = total == 1 or not sys.stderr.isatty()
-    bar = tqdm(total=total, unit="document", disable=silent, file=sys.stderr, **bar_size())
-    with Remarks(bar, FEW if arguments.field else math.inf) as remarks, bar:
-        documents = unanswered(sources, arguments, files, failures, remarks)
+    counts = (count_rows(sources), FEW) if arguments.field else (len(sources), math.inf)
+    with _progress(*counts) as (bar, remark):
+        documents = unanswered(sources, arguments, files, failures, bar, remark)
         if together:
             results = _together(documents, summarize, bar)
         else:
@@ -98,10 +94,10 @@ def answer_sources(
             if document.left_out and isinstance(result, SummaryAnswer):
                 result = _of_the_file(result, document)
             for note in document.notes:
-                remarks.add(document.name, note, note)
+                remark(document.name, note, note)
             for warning in getattr(result, "warnings", []):
                 sentence = f"warning: {sentence_of(warning)}"
-                remarks.add(document.name, sentence, f"the warning {warning['code']!r}")
+                remark(document.name, sentence, f"the warning {warning['code']!r}")
 
             if isinstance(files, RowFile):
                 files.write(document.name, _fields(result, form, arguments.into))
@@ -118,7 +114,8 @@ def answer_sources(
         if arguments.output is None:
             print(page, end="")
         else:
-            _write(arguments.output, page)
+            with as_error(f"--output {arguments.output}: cannot be written", OSError):
+                write_atomically(arguments.output, page)
     if isinstance(files, RowFile):
         files.finish()
     if files and files.existing:
@@ -128,6 +125,33 @@ def answer_sources(
         print(f"tfsum: {len(failures)} could not be summarized{listed}:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
     return int(bool(failures))
+
+
+@contextlib.contextmanager
+def _progress(
+    total: int | None, most: float
+) -> Iterator[tuple[tqdm, Callable[[str, str, str], None]]]:
+    """A block with a bar of so many documents, and a function that prints a remark above it.
+
+    The arguments of the function are the name of a document, the remark, and what remarks of its
+    kind have in common, of which the first ones alone are printed.
+    """
+    counts = collections.Counter[str]()
+    silent = total == 1 or not sys.stderr.isatty()
+    bar = tqdm(total=total, unit="document", disable=silent, file=sys.stderr, **bar_size())
+
+    def remark(name: str, text: str, kind: str) -> None:
+        counts[kind] += 1
+        if counts[kind] <= most:
+            bar.write(printable(f"tfsum: {name}: {text}"), file=sys.stderr)
+
+    try:
+        with bar:
+            yield bar, remark
+    finally:
+        for kind, count in counts.items():
+            if count > most:
+                print(printable(f"tfsum: {count - most} more rows: {kind}"), file=sys.stderr)
 
 
 def count_rows(sources: list[Source]) -> int | None:
@@ -149,13 +173,6 @@ def count_rows(sources: list[Source]) -> int | None:
     return sum(file.read_bytes().count(b"\n") for file in files)
 
 
-def _write(path: str, content: str) -> None:
-    try:
-        write_atomically(path, content)
-    except OSError as error:
-        raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
-
-
 def _of_the_file(answer: SummaryAnswer, document: Document) -> SummaryAnswer:
     """An answer whose coverage is of what a reader of the file sees."""
     read, left_out = (len("".join(text.split())) for text in (document.text, document.left_out))
@@ -167,7 +184,8 @@ def unanswered(
     arguments: Arguments,
     files: AnswerFiles | RowFile | None,
     failures: list[str],
-    remarks: Remarks,
+    bar: tqdm,
+    remark: Callable[[str, str, str], None],
 ) -> Iterator[Document]:
     """The documents that have no answer yet.
 
@@ -180,7 +198,7 @@ def unanswered(
     for source in sources:
         try:
             if not rows and own and own.is_answered(source, source.name):
-                remarks.bar.update()
+                bar.update()
                 continue
             for document in read_source(source, arguments.field, arguments.encoding, id):
                 repeated = rows and document.name in names
@@ -195,18 +213,18 @@ def unanswered(
                         " by --id"
                     )
                 elif rows and not document.text.strip():
-                    remarks.add(document.name, "is empty, skipped", "is empty, skipped")
+                    remark(document.name, "is empty, skipped", "is empty, skipped")
                     if isinstance(files, RowFile):
                         files.write(document.name, {arguments.into: ""})
                 elif not (rows and own and own.is_answered(source, document.name)):
                     yield document
                     continue
-                remarks.bar.update()
+                bar.update()
         except DataError as error:
             if len(sources) == 1:
                 raise
             failures.append(str(error))
-            remarks.bar.update()
+            bar.update()
 
 
 def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) -> Iterator[Result]:
@@ -218,7 +236,8 @@ def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) ->
     bar.update(len(every))
     notes = [f"{document.name}: {note}" for document in every for note in document.notes]
     (answer,) = summarize([document.text for document in every])
-    yield Document(f"{len(every)} texts", "", notes), answer, [each.name for each in every]
+    name = f"{len(every)} texts"
+    yield Document("", notes, name=name), answer, [each.name for each in every]
 
 
 def _one_by_one(

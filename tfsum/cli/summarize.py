@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import tfsum
-from tfsum.cli.answer_files import AnswerFiles
+from tfsum.cli.answer_files import FORMATS, AnswerFiles, RowFile
 from tfsum.cli.options import (
     COMPUTE,
     LICENCE,
@@ -22,9 +22,8 @@ from tfsum.cli.options import (
     flag_of,
     read_settings,
 )
-from tfsum.cli.row_file import FORMATS, RowFile
 from tfsum.cli.summaries import Summarize, answer_sources
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, require
 from tfsum.inference.model_choice import named_model
 from tfsum.inputs.sources import Source, find_sources
 from tfsum.request import READING, Keyword, SummaryAnswer, SummaryRequest
@@ -140,21 +139,26 @@ def run(arguments: Arguments) -> int:
 
 def _check_options(arguments: Arguments, request: SummaryRequest) -> None:
     """Rejects options that have no meaning beside each other."""
-    reject = arguments.parser.error
-    if arguments.token_file and not arguments.server:
-        reject("--token-file: is for --server; name the server too")
-    if arguments.id and not arguments.field:
-        reject("--id: is for rows; name the field of the text with --field too")
-
+    require = arguments.parser.require
+    require(
+        arguments.server or not arguments.token_file,
+        "--token-file: is for --server; name the server too",
+    )
+    require(
+        arguments.field or not arguments.id,
+        "--id: is for rows; name the field of the text with --field too",
+    )
     others = [flag_of(name) for name in sorted(request.given() - {"keywords", "newline"})]
-    if request.keywords and arguments.format != "json" and others:
-        reject(
-            f"--keywords: are printed in the place of a summary, which {', '.join(others)} is for;"
-            " leave one of them out, or take --format json"
-        )
+    require(
+        not (request.keywords and others) or arguments.format == "json",
+        f"--keywords: are printed in the place of a summary, which {', '.join(others)} is for;"
+        " leave one of them out, or take --format json",
+    )
     marked = not (request.keywords or request.together) and arguments.format in ("text", "html")
-    if arguments.highlight and not marked:
-        reject("--highlight: is for the sentences of one text, as text or html; leave it out")
+    require(
+        marked or not arguments.highlight,
+        "--highlight: is for the sentences of one text, as text or html; leave it out",
+    )
 
 
 def _places(
@@ -164,25 +168,27 @@ def _places(
 
     An output that cannot be written, or that would take the place of a text, is rejected.
     """
-    output, reject = arguments.output, arguments.parser.error
+    output, require = arguments.output, arguments.parser.require
     if output is None:
         return None
-    if output in ("-", ""):
-        reject(f"--output {output!r}: leave it out to write to standard output")
-
+    require(
+        output not in ("-", ""), f"--output {output!r}: leave it out to write to standard output"
+    )
     texts = {os.path.realpath(source.name) for source in sources if source.name != "-"}
-    if os.path.realpath(output) in texts:
-        reject(
-            f"--output {output}: is a text to be read, which the answers would take the place of;"
-            " choose another file"
-        )
+    require(
+        os.path.realpath(output) not in texts,
+        f"--output {output}: is a text to be read, which the answers would take the place of;"
+        " choose another file",
+    )
     if not (output.endswith(("/", os.sep)) or os.path.isdir(output)):
-        if not os.path.isdir(os.path.dirname(output) or "."):
-            reject(f"--output {output}: there is no folder {os.path.dirname(output)}; make it")
+        folder = os.path.dirname(output)
+        require(
+            os.path.isdir(folder or "."),
+            f"--output {output}: there is no folder {folder}; make it",
+        )
         if not arguments.field or not output.endswith(FORMATS):
             return None
-    if request.together:
-        reject("--together: is one answer; give --output another file")
+    require(not request.together, "--together: is one answer; give --output another file")
 
     names = ("field", "id", "encoding", "model", "model_licence", "compute", "server", "format")
     options = {name: getattr(arguments, name) for name in (*names, "highlight")}
@@ -219,11 +225,11 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
     from tfsum.tasks.load import open_model, task_of
 
     own = arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json"))
-    if own and arguments.compute != "float32":
-        arguments.parser.error(
-            f"--compute {arguments.compute}: is for an exported model, and"
-            f" {arguments.model} is a model folder; export it first: `tfsum export`"
-        )
+    arguments.parser.require(
+        not own or arguments.compute == "float32",
+        f"--compute {arguments.compute}: is for an exported model, and {arguments.model} is a"
+        " model folder; export it first: `tfsum export`",
+    )
     with contextlib.ExitStack() as stack:
         if own:
             model = stack.enter_context(open_model(arguments.model))
@@ -232,11 +238,11 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
             model = tfsum.load(arguments.model, licence, compute=arguments.compute)
 
         verb = task_of(model.path, model.description).verb
-        if verb != "summarize":
-            raise Error(
-                f"{arguments.model}: is a {model.description['kind']}, which writes no summary; use"
-                f" `tfsum {verb}`"
-            )
+        require(
+            verb == "summarize",
+            f"{arguments.model}: is a {model.description['kind']}, which writes no summary; use"
+            f" `tfsum {verb}`",
+        )
         if hasattr(model, "answer"):
             yield _extracting(model, request, arguments)
         else:
@@ -272,14 +278,14 @@ def connect(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize
         signatures = client.signatures()
         if "extract" in signatures:
             yield _extracting(client, request, arguments)
-        elif "summary" in signatures.get("serving_default", ([], []))[1]:
+        else:
+            require(
+                "summary" in signatures.get("serving_default", ([], []))[1],
+                f"{arguments.server}: the model {name} writes no summary; its signatures are "
+                f"{', '.join(sorted(signatures))}",
+            )
             refuse_request(request, arguments)
             yield client.generate
-        else:
-            raise Error(
-                f"{arguments.server}: the model {name} writes no summary; its signatures are "
-                f"{', '.join(sorted(signatures))}"
-            )
 
 
 def _extracting(model: Extractive, request: SummaryRequest, arguments: Arguments) -> Summarize:
@@ -297,9 +303,9 @@ def refuse_request(request: SummaryRequest, arguments: Arguments) -> None:
         arguments: Parsed arguments of a verb that has `--model`.
     """
     given = request.model_dump(exclude_defaults=True)
-    if given:
-        options = ", ".join(f"{flag_of(name)} {value}" for name, value in given.items())
-        arguments.parser.error(
-            f"{options}: {arguments.model or 'the model'} is not extractive: it generates its"
-            " answer; leave it out"
-        )
+    options = ", ".join(f"{flag_of(name)} {value}" for name, value in given.items())
+    arguments.parser.require(
+        not given,
+        f"{options}: {arguments.model or 'the model'} is not extractive: it generates its answer;"
+        " leave it out",
+    )

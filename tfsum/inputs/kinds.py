@@ -12,8 +12,11 @@ from tfsum.data.rows import PARQUET
 from tfsum.errors import DataError
 
 JSON = "a JSON document"  # that is no row a line
+PLACES = {b"ftyp": 4, b"ustar": 257}  # of the bytes below that are not the first
 # The first bytes of what is no text, and its name.
 SIGNATURES = (
+    (b"ftyp", "an MP4 or QuickTime video"),
+    (b"ustar", "a tar archive"),
     (b"\x7fELF", "an ELF program"),
     (b"MZ", "a Windows program"),
     (b"\xcf\xfa\xed\xfe", "a Mach-O program"),
@@ -61,13 +64,13 @@ ARCHIVES = (
 OPEN_TEXT = b"application/vnd.oasis.opendocument.text"
 _LOCKED = "EncryptedPackage".encode("utf-16-le")  # a part of Office files with a password
 FORMATS = {
-    "html": ("HTML", "tfsum.inputs.web_page:page_content"),
+    "html": ("HTML", "tfsum.inputs.html_text:page_content"),
     "pdf": ("a PDF file", "tfsum.inputs.pdf:pdf_content"),
-    "docx": ("a Word document", "tfsum.inputs.word:word_content"),
-    "epub": ("an EPUB book", "tfsum.inputs.books:epub_content"),
-    "odt": ("an OpenDocument text", "tfsum.inputs.books:odt_content"),
-    "rtf": ("an RTF document", "tfsum.inputs.books:rtf_content"),
-    "mail": ("mail", "tfsum.inputs.mail:mail_content"),
+    "docx": ("a Word document", "tfsum.inputs.word_processors:word_content"),
+    "epub": ("an EPUB book", "tfsum.inputs.word_processors:epub_content"),
+    "odt": ("an OpenDocument text", "tfsum.inputs.word_processors:odt_content"),
+    "rtf": ("an RTF document", "tfsum.inputs.word_processors:rtf_content"),
+    "mail": ("mail", "tfsum.inputs.mail:mailbox_contents"),
     "markdown": ("Markdown", "tfsum.inputs.marked_up:markdown_content"),
     "latex": ("LaTeX", "tfsum.inputs.marked_up:latex_content"),
     "notebook": ("a Jupyter notebook", "tfsum.inputs.marked_up:notebook_content"),
@@ -145,14 +148,11 @@ def kind_of(data: bytes, name: str = "") -> str:
         return "pdf"
     if data.startswith(b"PK\x03\x04"):
         return _archive(data)
-    if data[4:8] == b"ftyp":
-        return "an MP4 or QuickTime video"
-    if data[257:262] == b"ustar":
-        return "a tar archive"
     if data.startswith(b"\xd0\xcf\x11\xe0") and _LOCKED in data:
         return "an Office document that a password protects"
     for start, what in SIGNATURES:  # a mark of two letters may begin a text
-        if data.startswith(start) and (len(start) > 2 or not _TEXT.fullmatch(data[:64])):
+        begins = data.startswith(start, PLACES.get(start, 0))
+        if begins and (len(start) > 2 or not _TEXT.fullmatch(data[:64])):
             return what
 
     start = data.removeprefix(b"\xef\xbb\xbf")[:4096]
@@ -239,11 +239,10 @@ def utf_16(data: bytes) -> str | None:
         blanks = low.count(b" ") + low.count(b"\n")
         zeros, low_zeros = high.count(b"\0"), low.count(b"\0")
         if blanks and zeros >= 0.02 * half and zeros > low_zeros <= 0.05 * half + 1:
-            try:
-                start = data.decode(encoding)[:10_000]
-            except UnicodeDecodeError:
-                continue
-            if sum(not (c.isprintable() or c.isspace()) for c in start) <= 1 + BINARY * len(start):
+            text = data.decode(encoding, errors="replace")
+            start = text[:10_000]
+            strange = sum(not (c.isprintable() or c.isspace()) for c in start)
+            if "\ufffd" not in text and strange <= 1 + BINARY * len(start):
                 return encoding
     return None
 

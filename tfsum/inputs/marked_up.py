@@ -8,8 +8,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pylatexenc.latex2text import LatexNodes2Text
 
-from tfsum.inputs.content import Content, of_paragraphs
-from tfsum.inputs.html_lines import html_lines
+from tfsum.inputs.documents import Document, of_paragraphs
+from tfsum.inputs.html_text import html_lines
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _FORMULA = re.compile(r"\s*\$\$.*\$\$\s*", re.S)  # that stands alone
@@ -50,7 +50,7 @@ _VERB = re.compile(r"\\verb\*?([^\w\s])(.*?)\1")
 _ITEM = re.compile(r"\\item(?:\s*\[([^\]]*)\])?")
 
 
-def markdown_content(text: str) -> Content:
+def markdown_content(text: str) -> Document:
     """The prose of Markdown, without its marks, code, tables, pictures and comments.
 
     Args:
@@ -85,7 +85,7 @@ def _said(token: Token) -> str:
     return token.content if token.type in ("text", "code_inline") else ""
 
 
-def notebook_content(text: str) -> Content:
+def notebook_content(text: str) -> Document:
     """The prose of a Jupyter notebook: of its cells in Markdown.
 
     Args:
@@ -102,7 +102,7 @@ def notebook_content(text: str) -> Content:
     return of_paragraphs((content.text for content in contents), ["code is not read"] * has_code)
 
 
-def latex_content(text: str) -> Content:
+def latex_content(text: str) -> Document:
     """The prose of LaTeX, without formulas that stand alone, tables, figures and references.
 
     Args:

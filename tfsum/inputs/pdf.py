@@ -23,7 +23,7 @@ from pdfminer.layout import (
 from pdfminer.pdfdocument import PDFPasswordIncorrect
 
 from tfsum.inputs.broken_words import join_lines, whole_words
-from tfsum.inputs.content import Content
+from tfsum.inputs.documents import Document
 
 MARGIN = 0.15  # share of a page's height at its head and at its foot
 REPEATED = 0.25  # of the pages, and two at least: a line that stands on so many runs over them
@@ -67,7 +67,7 @@ class _Line:
         return re.sub(r"\d+", "#", self.text), round(100 * self.height)
 
 
-def pdf_content(data: bytes) -> Content:
+def pdf_content(data: bytes) -> Document:
     """The paragraphs of a file, column by column.
 
     Running heads, feet and page numbers are left out, and words that lines break are whole.
@@ -103,8 +103,8 @@ def pdf_content(data: bytes) -> Content:
     if not text:  # its syntax is not quite right
         damaged = pypdf.PdfReader(io.BytesIO(data)).pages
         text = flowing("\n".join(page.extract_text() for page in damaged))
-        return Content(text, ["is damaged; its lines are in the order of the file"])
-    return Content(text)
+        return Document(text, ["is damaged; its lines are in the order of the file"])
+    return Document(text)
 
 
 def _lines(page: LTPage) -> list[_Line]:
@@ -114,7 +114,9 @@ def _lines(page: LTPage) -> list[_Line]:
         for box in page
         if isinstance(box, LTTextContainer)
         for piece in box
-        if isinstance(piece, LTTextLine) and _is_upright(piece) and piece.get_text().strip()
+        if isinstance(piece, LTTextLine) and piece.get_text().strip()
+        # no stamp at the page's edge, which is turned
+        if any(isinstance(one, LTChar) and one.upright for one in piece)
     ]
     lines: list[_Line] = []
     box = 0
@@ -126,11 +128,6 @@ def _lines(page: LTPage) -> list[_Line]:
             lines.append(_Line(text, box, (row.y0 + row.y1) / 2 / page.height))
             before = row
     return lines
-
-
-def _is_upright(piece: LTTextLine) -> bool:
-    """Whether it is no stamp at the page's edge, which is turned."""
-    return any(isinstance(one, LTChar) and one.upright for one in piece)
 
 
 def _row(words: Iterable[LTTextLine]) -> _Row:

@@ -8,7 +8,6 @@ import dataclasses
 import glob
 import gzip
 import io
-import itertools
 import os
 import pathlib
 import re
@@ -16,15 +15,14 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 
-from tfsum.data.rows import PARQUET, Row, text_field
-from tfsum.errors import DataError
+from tfsum.errors import DataError, as_error, require
 from tfsum.inputs.broken_words import whole_lines
+from tfsum.inputs.documents import Document, documents_of
 from tfsum.inputs.kinds import FORMATS, JSON, READ, decode, kind_of
-from tfsum.inputs.rows import read_rows
+from tfsum.inputs.rows import found_fields, row_documents
 from tfsum.inputs.spoken import spoken_text
 
 ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
-LOOK = 100  # rows, one of which has the field of the text
 UNPACKED = 256 << 20  # limit of a compressed file
 # A line with `|`, a line of dashes for each column, and the lines with `|` that follow.
 _DASHES = r"[^\S\r\n]*+:*+-[-:]*+[^\S\r\n]*+"
@@ -33,31 +31,6 @@ _TABLE = re.compile(
     rf"(?=[^|\r\n]*+\|)[^\S\r\n]*+\|*+{_DASHES}(?:\|{_DASHES})*+\|*+[^\S\r\n]*+"
     r"(?:(?:\r\n|\r|\n)[^|\r\n]*+\|[^\r\n]*+)*+(?=[\r\n]|\Z)"
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Document:
-    """A text to be read.
-
-    Attributes:
-        name: Name of its source, with the row in it, such as "news.jsonl:3".
-        text: The text.
-        notes: Remarks for its reader, such as on its encoding.
-        error: What is wrong with a row, which has no text then.
-        left_out: Text that a reader of the file would see, and the model will not.
-        row: All fields of a row.
-
-    Example:
-        >>> Document("a.txt", "It rained.", []).text
-        'It rained.'
-    """
-
-    name: str
-    text: str
-    notes: list[str]
-    error: DataError | None = None
-    left_out: str = ""
-    row: Row | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,17 +65,17 @@ def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
         >>> find_sources(["-"])
         [Source(name='-', folder=None)]
     """
-    if list(names).count("-") > 1:
-        raise DataError("standard input (-) can be read only once")
+    require(list(names).count("-") < 2, "standard input (-) can be read only once", DataError)
 
     sources, missing = list[Source](), list[str]()
     for name in names:
         if os.path.isdir(name) and name != "-":
-            if not recursive:
-                raise DataError(
-                    f"{name}: is a folder, expected a file; `tfsum summarize --recursive` reads all"
-                    " files in a folder"
-                )
+            require(
+                recursive,
+                f"{name}: is a folder, expected a file; `tfsum summarize --recursive` reads all"
+                " files in a folder",
+                DataError,
+            )
             sources += [Source(file, name) for file in _files(name)]
         elif name == "-" or name.startswith(ADDRESS) or os.path.lexists(name):
             sources.append(Source(name))
@@ -110,10 +83,11 @@ def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
             sources += [Source(match) for match in matches if os.path.isfile(match)]
         else:
             missing.append(name)
-    if missing:
-        raise DataError(
-            f"no such file: {', '.join(missing)}; expected files, folders, addresses or patterns"
-        )
+    require(
+        not missing,
+        f"no such file: {', '.join(missing)}; expected files, folders, addresses or patterns",
+        DataError,
+    )
     return sources
 
 
@@ -204,14 +178,14 @@ def _documents(
     elif kind == "text":
         text, notes = decode(data, name, encoding)
         said = spoken_text(text)
-        yield Document(name, whole_lines(without_tables(text)) if said is None else said, notes)
+        if said is None:
+            said = whole_lines(without_tables(text))
+        yield Document(said, notes, name=name)
     else:
-        from tfsum.inputs.formats import contents_of
-
-        contents = contents_of(kind, data, name, encoding)
-        for number, content in enumerate(contents, start=1):
-            label = f"{name}:{number}" if len(contents) > 1 else name
-            yield Document(label, content.text, content.notes, left_out=content.left_out)
+        documents = documents_of(kind, data, name, encoding)
+        for number, document in enumerate(documents, start=1):
+            label = f"{name}:{number}" if len(documents) > 1 else name
+            yield dataclasses.replace(document, name=label)
 
 
 def _cure(kind: str) -> str:
@@ -238,23 +212,20 @@ def read_plain(name: str) -> Document:
     """
     data = _bytes(name)
     kind = kind_of(data)
-    if kind not in ("text", "mail"):
-        what, _ = FORMATS.get(kind, (kind, ""))
-        raise DataError(f"{name}: is {what}, expected plain text")
-    return Document(name, *decode(data, name))
+    what, *_ = FORMATS.get(kind, (kind,))
+    require(kind in ("text", "mail"), f"{name}: is {what}, expected plain text", DataError)
+    return Document(*decode(data, name), name=name)
 
 
 def _bytes(name: str) -> bytes:
     if name == "-":
         return sys.stdin.buffer.read()
-    try:
-        if name.startswith(ADDRESS):
-            from tfsum.inputs.fetching import fetch
+    if name.startswith(ADDRESS):
+        from tfsum.inputs.fetching import fetch
 
-            return fetch(name)
+        return fetch(name)
+    with as_error(f"{name}: cannot be read", OSError, kind=DataError):
         return pathlib.Path(name).read_bytes()
-    except OSError as error:
-        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from None
 
 
 def _unpacked(data: bytes, name: str) -> tuple[bytes, str]:
@@ -262,95 +233,21 @@ def _unpacked(data: bytes, name: str) -> tuple[bytes, str]:
     if (kind := kind_of(data, name)) != "gzip-compressed":
         return data, kind
 
-    try:
-        with gzip.open(io.BytesIO(data)) as file:
-            unpacked = file.read(UNPACKED + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{name}: cannot be decompressed ({error}); the file is cut or damaged"
-        ) from None
-    if len(unpacked) > UNPACKED:
-        raise DataError(
-            f"{name}: is larger than {UNPACKED >> 20} MB when decompressed, the limit for a"
-            " compressed file; decompress it and give the parts that you need"
-        )
+    failing = as_error(
+        f"{name}: cannot be decompressed",
+        *(OSError, EOFError, zlib.error),
+        kind=DataError,
+        cure="; the file is cut or damaged",
+    )
+    with failing, gzip.open(io.BytesIO(data)) as file:
+        unpacked = file.read(UNPACKED + 1)
+    require(
+        len(unpacked) <= UNPACKED,
+        f"{name}: is larger than {UNPACKED >> 20} MB when decompressed, the limit for a compressed"
+        " file; decompress it and give the parts that you need",
+        DataError,
+    )
     return unpacked, kind_of(unpacked, name)
-
-
-def row_documents(
-    data: bytes, name: str, field: str, id: str | None, encoding: str | None
-) -> Iterator[Document]:
-    """Reads the documents of rows.
-
-    Args:
-        data: Content of a file: JSON Lines, an array, a table, or Parquet.
-        name: Name of the file.
-        field: Field that holds a document.
-        id: Field that names a row; None for its line.
-        encoding: Python's name of the encoding; None recognizes it.
-
-    Yields:
-        A document a row; null and NaN are an empty text, anything else but text an error.
-
-    Raises:
-        DataError: The rows cannot be told apart, there is none, or none has the field.
-
-    Example:
-        >>> rows = b'{"text": "It rained."}'
-        >>> for document in row_documents(rows, "a.jsonl", "text", None, None):
-        ...     print(document.name, document.text)
-        a.jsonl:1 It rained.
-    """
-    rows, notes = _rows(data, name, encoding)
-    first = list(itertools.islice(rows, LOOK))
-    fields = [row for _, row in first if isinstance(row, dict)]
-    for wanted, option in ((field, "--field"), (id, "--id")):
-        if wanted is not None and fields and not any(wanted in row for row in fields):
-            raise DataError(
-                f"{name}: no row has the field {wanted!r}; the first has the fields"
-                f" {', '.join(fields[0])}; {option} names one of them"
-            )
-    if not first:
-        raise DataError(f"{name}: holds no row; expected JSON lines, or a table with a header line")
-
-    for line, row in itertools.chain(first, rows):
-        place = f"{name}:{line}"
-        try:
-            if isinstance(row, DataError):
-                raise row
-            value = row.get(field, "")
-            is_empty = value is None or value != value  # NaN is not itself
-            text = "" if is_empty else text_field(place, row, field, options="--field")
-            label = line if id is None else text_field(place, row, id, number=True, options="--id")
-            yield Document(f"{name}:{label}", text, notes, row=row)
-        except DataError as error:
-            yield Document(place, "", [], error)
-
-
-def _rows(
-    data: bytes, name: str, encoding: str | None
-) -> tuple[Iterator[tuple[int, Row | DataError]], list[str]]:
-    """The rows of a file, and notes on its encoding."""
-    text, notes = ("", list[str]()) if data.startswith(PARQUET) else decode(data, name, encoding)
-    return read_rows(data, text, name), notes
-
-
-def found_fields(data: bytes, name: str, encoding: str | None) -> str:
-    """Says what the first row of a file holds, for messages.
-
-    Args:
-        data: Content of the file.
-        name: Name of the file.
-        encoding: Python's name of the encoding; None recognizes it.
-
-    Example:
-        >>> found_fields(b"id;text\\n1;It rained.", "a.csv", None)
-        'the first has the fields id, text'
-    """
-    _, row = next(_rows(data, name, encoding)[0], (0, None))
-    if not isinstance(row, dict):
-        return "the first cannot be read"
-    return f"the first has the fields {', '.join(row)}"
 
 
 def without_tables(text: str) -> str:

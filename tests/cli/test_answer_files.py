@@ -9,11 +9,12 @@ import time
 
 import pytest
 
+from tfsum.cli.answer_files import RowFile
 from tfsum.cli.main import main
-from tfsum.cli.row_file import RowFile
 from tfsum.cli.summaries import count_rows
 from tfsum.errors import DataError, Error
-from tfsum.inputs.sources import Document, Source
+from tfsum.inputs.documents import Document
+from tfsum.inputs.sources import Source
 
 TEXTS = ["It rained all day in the north.", "The bridge was closed at noon.", "We stayed at home."]
 ROWS = [{"id": f"n{number}", "text": text} for number, text in enumerate(TEXTS)]
@@ -21,7 +22,7 @@ ROWS = [{"id": f"n{number}", "text": text} for number, text in enumerate(TEXTS)]
 
 def add(file, rows=ROWS):
     for number, row in enumerate(rows, start=1):
-        file.add(Document(f"a.jsonl:{number}", row["text"], [], row=row))
+        file.add(Document(row["text"], name=f"a.jsonl:{number}", row=row))
 
 
 def test_a_link_to_nothing_is_not_followed(tmp_path):
@@ -50,7 +51,7 @@ def test_answers_of_a_killed_call_are_kept_but_a_cut_one(tmp_path):
     file.write("a.jsonl:1", {"summary": "another"})  # the one that is there stays
     file.write("a.jsonl:2", {"summary": "two"})
     file.write("a.jsonl:3", {"error": "a summary in a field of that name"})
-    file.add(Document("a.jsonl:4", "", [], DataError("wrong")))
+    file.add(Document("", name="a.jsonl:4", error=DataError("wrong")))
     file.finish()
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     added = [{"summary": "one"}, {"summary": "two"}, {"error": "a summary in a field of that name"}]

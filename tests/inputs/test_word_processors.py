@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from tfsum.errors import DataError
-from tfsum.inputs.formats import contents_of
-from tfsum.inputs.word import word_content
+from tfsum.inputs.documents import documents_of
+from tfsum.inputs.word_processors import word_content
 
 SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 MORE = "http://schemas.openxmlformats.org/markup-compatibility/2006"
@@ -31,14 +31,14 @@ def document(body, **parts):
 
 
 def test_what_unpacks_to_very_much_is_not_parsed(monkeypatch):
-    monkeypatch.setattr("tfsum.inputs.word.ElementTree", None)
+    monkeypatch.setattr("tfsum.inputs.word_processors.ElementTree", None)
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b"<p>" * (23 << 20))
     with pytest.raises(
         DataError, match="a.docx: is a Word document of 69 MB of text .* may have 64"
     ):
-        contents_of("docx", data.getvalue(), "a.docx")
+        documents_of("docx", data.getvalue(), "a.docx")
 
 
 CASES = {

@@ -1,13 +1,14 @@
-"""The text of a Word document as Word shows it: with insertions, without deletions."""
+"""Documents of word processors, and books: Word, OpenDocument, RTF and EPUB."""
 
 import io
+import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from tfsum.inputs.content import Content, of_paragraphs
+from tfsum.inputs.documents import Document, of_paragraphs
 
 # Elements whose text is no longer, or not yet, a text of the document.
 _LEFT_OUT = frozenset(
@@ -15,11 +16,17 @@ _LEFT_OUT = frozenset(
 )
 _ENDED = re.compile(r".*[.!?:…。！？]\s*", re.S)
 _PART = re.compile(r"word/(document|footnotes|endnotes|comments|styles)\d*\.xml")
+# Elements of OpenDocument whose text is no longer, or never was, one of the document.
+_LEFT_OUT_OF_ODT = frozenset(
+    ["tracked-changes", "annotation", "note-citation", "sequence-decls", "forms", "hidden-text"]
+)
 _PRIVATE = 0xE000  # first of the characters that only a font of symbols has
 
 
-def word_content(data: bytes) -> Content:
-    """The paragraphs of a document: of its tables and text boxes, and its notes, in their order.
+def word_content(data: bytes) -> Document:
+    """The paragraphs of a Word document as Word shows them: with insertions, without deletions.
+
+    Those of tables, text boxes and notes are in their order.
 
     Args:
         data: Content of a .docx file (ISO/IEC 29500-1).
@@ -129,3 +136,82 @@ class _Document:
         if mark is not None:
             return _is_on(mark)
         return style is not None and _value(style, "val") in self._hidden
+
+
+def epub_content(data: bytes) -> Document:
+    """The chapters of a book in their order.
+
+    Args:
+        data: Content of an EPUB file (EPUB 3.3, section 5).
+    """
+    import lxml.html
+
+    from tfsum.inputs.html_text import html_lines
+
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
+        path = next(container.iterfind(".//{*}rootfile")).attrib["full-path"]
+        package = ElementTree.fromstring(archive.read(path))
+        items = {item.get("id"): item for item in package.iterfind(".//{*}item")}
+        chapters = []
+        for reference in package.iterfind(".//{*}itemref"):
+            item = items[reference.attrib["idref"]]
+            if reference.get("linear") == "no" or "nav" in item.get("properties", "").split():
+                continue
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.attrib["href"]))
+            chapters.append(html_lines(lxml.html.document_fromstring(archive.read(name))))
+    return of_paragraphs(chapters)
+
+
+def odt_content(data: bytes) -> Document:
+    """The paragraphs of an OpenDocument text, its notes after the paragraph that they are of.
+
+    Args:
+        data: Content of an .odt file (OpenDocument 1.3, part 3).
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        content = ElementTree.fromstring(archive.read("content.xml"))
+        body = next(content.iterfind(".//{*}body"))
+    has_objects = body.find(".//{*}object") is not None
+    return of_paragraphs(_paragraphs(body), ["formulas are not read"] * has_objects)
+
+
+def _paragraphs(element: Element) -> Iterator[str]:
+    name = _name(element)
+    if name in ("p", "h"):
+        notes: list[Element] = []
+        yield "".join(_pieces(element, notes))
+        for note in notes:
+            yield from _paragraphs(note)
+    elif name not in _LEFT_OUT_OF_ODT:
+        for child in element:
+            yield from _paragraphs(child)
+
+
+def _pieces(element: Element, notes: list[Element]) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        name = _name(child)
+        if name in ("s", "tab", "line-break"):
+            yield " "
+        elif name in ("note", "text-box"):
+            notes += child
+        elif name not in _LEFT_OUT_OF_ODT:
+            yield from _pieces(child, notes)
+        yield child.tail or ""
+
+
+def rtf_content(data: bytes) -> Document:
+    """The text of a Rich Text Format document.
+
+    Args:
+        data: Content of a file.
+
+    Example:
+        >>> rtf_content(rb"{\\rtf1\\ansi It \\b rained\\b0 .\\par}").text
+        'It rained.'
+    """
+    from striprtf.striprtf import rtf_to_text
+
+    notes = ["the footnotes are not read"] * (rb"\footnote" in data)
+    return Document(rtf_to_text(data.decode("latin-1"), errors="ignore").strip(), notes)
