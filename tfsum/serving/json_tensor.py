@@ -201,12 +201,10 @@ def _from_rows(document: dict, infos: Mapping[str, TensorInfo]) -> Arrays:
     )
 
     named = _names_inputs(rows[0])
+    expected = "object but got list" if named else "value/list but got object"
     arrays: dict[str, list[np.ndarray]] = {name: [] for name in infos}
     for index, row in enumerate(rows):
-        if named != _names_inputs(row):
-            kinds = "object but got list" if named else "value/list but got object"
-            raise invalid(f"Expecting {kinds} at item {index} of input list")
-
+        require(named == _names_inputs(row), f"Expecting {expected} at item {index} of input list")
         values = row if named else dict.fromkeys(infos, row)
         for name, value in values.items():
             try:

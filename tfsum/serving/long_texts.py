@@ -2,7 +2,6 @@
 with its client."""
 
 import asyncio
-import dataclasses
 import functools
 import threading
 import time
@@ -23,25 +22,10 @@ TICK = 0.5  # seconds between two looks at how far a text is
 # of a session takes a second whatever its size.
 SAMPLES = (1 << 10, 1 << 14)
 
-
-@dataclasses.dataclass(frozen=True)
-class ReadSoFar:
-    """How far a call is.
-
-    Attributes:
-        before: Calls of other clients that come first.
-        share: Share of it that is computed, from 0 to 1, as far as the time of the last text tells;
-            None while that is not known.
-        seconds: Seconds that are left.
-
-    Example:
-        >>> ReadSoFar(2).share is None
-        True
-    """
-
-    before: int
-    share: float | None = None
-    seconds: float | None = None
+# How far a call is: calls of other clients `before` it, the `share` of it that is computed, from 0
+# to 1, and `seconds` that are left, as far as the time of the last text tells; None while that is
+# not known.
+Progress = dict[str, float | None]
 
 
 class LongTexts:
@@ -72,7 +56,7 @@ class LongTexts:
 
     async def outputs(
         self, servable: Servable, calls: Mapping[str, Arrays]
-    ) -> AsyncGenerator[ReadSoFar | tuple[str, Arrays]]:
+    ) -> AsyncGenerator[Progress | tuple[str, Arrays]]:
         """Computes calls of one client.
 
         Args:
@@ -118,7 +102,7 @@ class LongTexts:
         try:
             for size in () if self._rate else SAMPLES:
                 self._rate = call.beginning(size).timed()[1]
-            call.expect(self._rate)
+            call.expected, call.begin = self._rate * call.cost, time.monotonic()
             outputs, self._rate = call.timed()
             return outputs
         finally:
@@ -149,10 +133,10 @@ class _Call:
     ) -> None:
         self.servable, self.session, self.stopped = servable, session, False
         self._signature, self._inputs = signature, inputs
-        self._begin = self._expected = 0.0  # seconds; 0 where they are not known yet
+        self.begin = self.expected = 0.0  # seconds; 0 where they are not known yet
 
     @functools.cached_property
-    def _cost(self) -> int:
+    def cost(self) -> int:
         """Its cost in characters, which takes a second to find for a text of megabytes."""
         return sum(row_sizes(self._inputs, self.servable.words))
 
@@ -166,21 +150,18 @@ class _Call:
         }
         return _Call(self.servable, self._signature, inputs, self.session)
 
-    def expect(self, rate: float) -> None:
-        """Begins to tell how far it is, by the seconds that a character takes."""
-        self._expected, self._begin = rate * self._cost, time.monotonic()
-
-    def progress(self, before: int) -> ReadSoFar:
+    def progress(self, before: int) -> Progress:
         """How far it is, with so many calls before it."""
-        if not self._begin:
-            return ReadSoFar(before)
-        passed = time.monotonic() - self._begin
+        if not self.begin:
+            return {"before": before, "share": None, "seconds": None}
+        passed = time.monotonic() - self.begin
         # of a text that takes longer than the last one did, the end is not known
-        left = max(self._expected - passed, 0.1 * passed)
-        return ReadSoFar(before, round(passed / (passed + left), 3), round(left, 1))
+        left = max(self.expected - passed, 0.1 * passed)
+        share, seconds = round(passed / (passed + left), 3), round(left, 1)
+        return {"before": before, "share": share, "seconds": seconds}
 
     def timed(self) -> tuple[Arrays, float]:
         """The outputs, and the seconds that a character of the cost took."""
-        cost, begin = self._cost, time.monotonic()
+        cost, begin = self.cost, time.monotonic()
         outputs = self.servable.run(self._signature, self._inputs, self.session)
         return outputs, (time.monotonic() - begin) / cost

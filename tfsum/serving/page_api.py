@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import dataclasses
 import importlib.util
 import pathlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -18,7 +17,7 @@ from tfsum.inference.texts import as_bytes
 from tfsum.inputs.apart import text_apart
 from tfsum.request import SENTENCES
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
-from tfsum.serving.long_texts import ReadSoFar
+from tfsum.serving.long_texts import Progress
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Arrays, Servable, byte_count
@@ -119,8 +118,8 @@ class PageApi:
             stages = self._long_outputs(servable, asked.calls)
             async with contextlib.aclosing(stages):
                 async for stage in stages:
-                    if isinstance(stage, ReadSoFar):
-                        yield {"progress": dataclasses.asdict(stage)}
+                    if isinstance(stage, dict):
+                        yield {"progress": stage}
                         continue
                     name, outputs = stage
                     request.scope["take"](byte_count(outputs))
@@ -129,7 +128,7 @@ class PageApi:
 
     async def _long_outputs(
         self, servable: Servable, calls: Mapping[str, Arrays]
-    ) -> AsyncGenerator[ReadSoFar | tuple[str, Arrays]]:
+    ) -> AsyncGenerator[Progress | tuple[str, Arrays]]:
         """The stages of `LongTexts.outputs`; a text that was read lately is not read again."""
         summarize, outputs = self._summarize, self._predictor.long_texts.outputs
         if not all(summarize.reads(servable, name) for name in calls):
@@ -143,7 +142,7 @@ class PageApi:
         if not read:
             async with contextlib.aclosing(outputs(servable, {"read": {"text": text}})) as stages:
                 async for stage in stages:
-                    if isinstance(stage, ReadSoFar):
+                    if isinstance(stage, dict):
                         yield stage
                     else:
                         _, read = stage
@@ -180,8 +179,7 @@ class PageApi:
         """The text of a file that is the body of the request; its name is the parameter `name`."""
         name = request.query_params.get("name", "")[:MAX_LOGGED]
         name = "".join(c for c in name if c.isprintable()) or "the file"
-        body = await received(request, self._predictor)
-        reading = self.read_file(body, name)
+        reading = self.read_file(await received(request, self._predictor), name)
         return JsonResponse({"text": await unless_gone(request, reading)})
 
     async def read_file(self, body: bytes, name: str) -> str:

@@ -155,7 +155,7 @@ class RestApi:
     Example:
         >>> from tfsum.serving import Server, ServerSettings
         >>> server = Server(settings=ServerSettings(port=0))
-        >>> RestApi(server.predictor).routes[2]
+        >>> RestApi(server.predictor).routes[1]
         Route(path='/v1/models/{name:segment}', name='status', methods=['GET', 'HEAD'])
     """
 
@@ -170,7 +170,6 @@ class RestApi:
         ]
         self.routes = [
             Route("/v1/{path:path}", Malformed, methods=["HEAD"]),
-            Route("/v1/models", self.no_name),
             *(
                 Route(path + suffix, endpoint, methods=methods)
                 for path in MODEL_PATHS
@@ -178,10 +177,6 @@ class RestApi:
             ),
             Route("/v1/{path:path}", Malformed),
         ]
-
-    async def no_name(self, request: Request) -> Response:
-        """Refuses a request that names no model."""
-        raise invalid("Missing model name in request.")
 
     async def status(self, request: Request) -> Response:
         """The states of a model's versions."""

@@ -5,11 +5,10 @@ TensorFlow Serving has no such paths; its own are in `rest.py`.
 
 import asyncio
 import contextlib
-import dataclasses
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -46,29 +45,17 @@ class SummarizeBody(SummaryRequest):
         return self
 
 
-@dataclasses.dataclass(frozen=True)
-class ModelCalls:
+class ModelCalls(NamedTuple):
     """What a body asks of a model.
 
     Attributes:
-        servable: The loaded model.
         calls: Signature -> its inputs.
-        of_outputs: Function from the outputs of these signatures to the fields of the answer; those
-            of the first are enough for an answer without keywords.
+        answer: Function from the outputs of these signatures to the answer as JSON has it; those of
+            the first are enough for an answer without keywords.
     """
 
-    servable: Servable
     calls: Mapping[str, Arrays]
-    of_outputs: Callable[[Mapping[str, Arrays]], Mapping[str, object]]
-
-    def answer(self, outputs: Mapping[str, Arrays]) -> dict[str, object]:
-        """The answer as JSON has it.
-
-        Args:
-            outputs: Signature -> its outputs.
-        """
-        model = {"model": self.servable.name, "version": self.servable.version}
-        return model | dict(self.of_outputs(outputs))
+    answer: Callable[[Mapping[str, Arrays]], dict[str, object]]
 
 
 class SummarizeApi:
@@ -268,15 +255,15 @@ def _extracted(servable: Servable, body: SummarizeBody) -> ModelCalls:
     defaults = defaults_of(servable.description)
     question = Question(texts, body, defaults, servable.signatures["extract"].inputs)
 
-    def answer(outputs: Mapping[str, Arrays]) -> Mapping[str, object]:
+    def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
         rows = {name: _rows(arrays) for name, arrays in outputs.items()}
         (found,) = question.answers(rows, servable.name)
-        return found.record()
+        return {"model": servable.name, "version": servable.version, **found.record()}
 
     for name in question.calls:
         servable.signature(name)  # an older export may lack it
     calls = {name: _inputs(question.encoded, given) for name, given in question.calls.items()}
-    return ModelCalls(servable, calls, answer)
+    return ModelCalls(calls, answer)
 
 
 def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:
@@ -294,11 +281,11 @@ def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:
     )
     text = str(body.text)  # they are not together
 
-    def answer(outputs: Mapping[str, Arrays]) -> Mapping[str, object]:
+    def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
         (row,) = _rows(outputs["serving_default"])
-        return vars(generated_of(text, row))
+        return {"model": name, "version": servable.version, **vars(generated_of(text, row))}
 
-    return ModelCalls(servable, {"serving_default": _inputs([as_bytes(text)], {})}, answer)
+    return ModelCalls({"serving_default": _inputs([as_bytes(text)], {})}, answer)
 
 
 def _inputs(texts: list[bytes], options: Mapping[str, Value]) -> Arrays:
