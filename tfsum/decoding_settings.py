@@ -5,29 +5,10 @@ import functools
 from typing import Annotated, Any, Literal, get_type_hints
 
 import pydantic
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from tfsum.errors import Error
 from tfsum.settings import Checked, Option
-
-
-def plain(value: object) -> object:
-    """A number of Python for one of NumPy; anything else as it is.
-
-    Args:
-        value: Any value.
-
-    Example:
-        >>> import numpy as np
-        >>> plain(np.int64(3)), plain("3")
-        (3, '3')
-    """
-    if hasattr(value, "item"):
-        return value.item()
-    return value
-
-
-PLAIN = BeforeValidator(plain)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,15 +25,20 @@ class StrategySettings:
     """
 
     min_length: Annotated[
-        int, Field(ge=0, description="Fewest tokens of an answer, the end token included."), PLAIN
+        int, Field(ge=0, description="Fewest tokens of an answer, the end token included.")
     ] = 0
     no_repeat_ngram: Annotated[
-        int, Field(ge=0, description="No N tokens in a row come twice; 0 is no rule."), PLAIN
+        int, Field(ge=0, description="No N tokens in a row come twice; 0 is no rule.")
     ] = 0
 
     def __post_init__(self) -> None:
+        # a number of NumPy is as good as one of Python
+        values = {
+            name: each.item() if hasattr(each, "item") else each
+            for name, each in vars(self).items()
+        }
         try:
-            self.checked()(**vars(self))
+            self.checked()(**values)
         except Error as error:
             raise Error(f"{type(self).__name__}: {error}") from None
 
@@ -82,19 +68,17 @@ class BeamSearchSettings(StrategySettings):
     """
 
     width: Annotated[
-        int, Option(metavar="K"), Field(ge=1, description="Prefixes extended together."), PLAIN
+        int, Option(metavar="K"), Field(ge=1, description="Prefixes extended together.")
     ] = 4
     n_best: Annotated[
         int,
         Option(hidden=True),
         Field(ge=1, description="Hypotheses returned, at most `width`."),
-        PLAIN,
     ] = 1
     length_penalty: Annotated[
         float,
         Option(metavar="A"),
         Field(ge=0, le=10, description="A higher value gives longer answers; 0 is none."),
-        PLAIN,
     ] = 0.6
     normalization: Annotated[
         Literal["gnmt", "length"], Field(description="Normalization for length.")
@@ -122,24 +106,20 @@ class SamplingSettings(StrategySettings):
         float,
         Option(metavar="T"),
         Field(ge=1e-4, le=1e3, description="Lower is nearer to greedy; 1 is the model's."),
-        PLAIN,
     ] = 1.0
     top_k: Annotated[
         int,
         Option(metavar="K"),
         Field(ge=0, description="Draw only from the K most probable tokens; 0 for all."),
-        PLAIN,
     ] = 0
     top_p: Annotated[
         float,
         Option(metavar="P"),
         Field(gt=0, le=1, description="Draw only from the most probable tokens that make P."),
-        PLAIN,
     ] = 1.0
     seed: Annotated[
         int,
         Option(hidden=True),  # of the command line, where --seed is another
         Field(ge=0, le=2**32 - 1, description="Seed of the numbers."),
-        PLAIN,
     ] = 0
-    n_samples: Annotated[int, Field(ge=1, description="The best of N samples."), PLAIN] = 1
+    n_samples: Annotated[int, Field(ge=1, description="The best of N samples.")] = 1

@@ -19,7 +19,6 @@ from tfsum.decoding.strategy import (
     reorder_rows,
     row_numbers,
 )
-from tfsum.decoding_settings import PLAIN
 from tfsum.errors import Error
 from tfsum.tensor import Tensor
 
@@ -141,8 +140,8 @@ class PreSummBeamSearch(Strategy):
         (1, 1, 5)
     """
 
-    width: Annotated[int, Field(ge=1), PLAIN] = 4
-    length_penalty: Annotated[float, Field(ge=0, le=10), PLAIN] = 0.6
+    width: Annotated[int, Field(ge=1)] = 4
+    length_penalty: Annotated[float, Field(ge=0, le=10)] = 0.6
     vocabulary: tuple[str, ...] | None = dataclasses.field(default=None, repr=False)
 
     def __post_init__(self):
