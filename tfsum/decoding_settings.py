@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import pydantic
 from pydantic import Field
 
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 from tfsum.settings import Checked, Option
 
 
@@ -86,11 +86,11 @@ class BeamSearchSettings(StrategySettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.n_best > self.width:
-            raise Error(
-                f"BeamSearch: n_best is {self.n_best} and width is {self.width}; a search returns"
-                " at most as many hypotheses as it follows: lower n_best or raise width"
-            )
+        require(
+            self.n_best <= self.width,
+            f"BeamSearch: n_best is {self.n_best} and width is {self.width}; a search returns at"
+            " most as many hypotheses as it follows: lower n_best or raise width",
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Annotated, Literal, TypeAlias, TypedDict
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from tfsum.errors import require
 from tfsum.settings import Checked, Option
 
 MOST_KEYWORDS = 100
@@ -131,15 +132,23 @@ class SummaryRequest(Checked):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "SummaryRequest":
-        if self.all and (limits := [*self.given() & {*INPUTS, "together"} - {"query"}]):
-            raise ValueError(
-                f"all: every sentence has no {', '.join(sorted(limits))}; leave it out"
-            )
-        if self.together and self.keywords:
-            raise ValueError("keywords: are those of one text; leave out keywords or together")
+        limits = sorted(self.given() & {*INPUTS, "together"} - {"query"})
+        require(
+            not (self.all and limits),
+            f"all: every sentence has no {', '.join(limits)}; leave it out",
+            ValueError,
+        )
+        require(
+            not (self.together and self.keywords),
+            "keywords: are those of one text; leave out keywords or together",
+            ValueError,
+        )
         for name, other in NEEDED.items():
-            if getattr(self, name) is not None and not getattr(self, other):
-                raise ValueError(f"{name}: goes with {other}; give {other} too, or leave it out")
+            require(
+                getattr(self, name) is None or getattr(self, other),
+                f"{name}: goes with {other}; give {other} too, or leave it out",
+                ValueError,
+            )
         return self
 
 

@@ -217,11 +217,11 @@ class RowFile:
             self._answers |= line.get("answers", {})
             self._errors |= line.get("errors", {})
         if before != head:
-            if any(any(answer.values()) for answer in self._answers.values()):
-                raise Error(
-                    f"--output {self.path}: {self._partial.name} holds answers with other options:"
-                    f" {json_line(before)}; give the same, or remove that file"
-                )
+            require(
+                not any(any(answer.values()) for answer in self._answers.values()),
+                f"--output {self.path}: {self._partial.name} holds answers with other options:"
+                f" {json_line(before)}; give the same, or remove that file",
+            )
             whole, self._answers, self._errors = 0, {}, {}  # nothing that took time is lost
         self._file.truncate(whole)
         if not whole:

@@ -48,7 +48,7 @@ def of_paragraphs(paragraphs: Iterable[str], notes: Sequence[str] = ()) -> Docum
 
     Example:
         >>> of_paragraphs(["It rained. ", "", "We stayed."]).text
-        'It rained.\n\nWe stayed.'
+        'It rained.\\n\\nWe stayed.'
     """
     return Document("\n\n".join(filter(None, map(str.strip, paragraphs))), [*notes])
 

@@ -195,9 +195,8 @@ def _with_headings(lines: list[str], headings: Mapping[str, str]) -> Iterator[st
 def _is_beside(element: HtmlElement) -> bool:
     """Whether it is a banner, or a part of the page that its article is no part of."""
     name = f"{element.get('id', '')} {element.get('class', '')}"
-    if element.tag in ("footer", "nav"):
-        return True
-    return element.get("role") in ("dialog", "alertdialog") or bool(_BANNER.search(name))
+    is_dialog = element.get("role") in ("dialog", "alertdialog")
+    return element.tag in ("footer", "nav") or is_dialog or bool(_BANNER.search(name))
 
 
 def _goes_on(line_break: HtmlElement) -> bool:
@@ -205,6 +204,5 @@ def _goes_on(line_break: HtmlElement) -> bool:
     previous = line_break.getprevious()
     before = line_break.getparent().text if previous is None else previous.tail
     before, after = (before or "").strip(), (line_break.tail or "").strip()
-    if not before or not after or _ENDED.search(before):
-        return False
-    return after[0].islower() or (len(before) >= LONG and after[0].isalpha())
+    goes_on = after[:1].islower() or (len(before) >= LONG and after[:1].isalpha())
+    return bool(before) and goes_on and not _ENDED.search(before)

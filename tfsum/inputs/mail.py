@@ -210,10 +210,9 @@ def without_quotes(text: str, subject: str = "") -> tuple[str, str]:
 
 def _is_of_program(lines: list[str], place: int) -> bool:
     """Whether a line is what a program puts below a mail: the last, or one above a quote."""
-    if not _PROGRAM.fullmatch(lines[place]):
-        return False
     is_last = place + 1 == len(lines) or _opens_header(lines[place + 1])
-    return is_last or bool(_introduction_size(lines, place + 1))
+    is_program = bool(_PROGRAM.fullmatch(lines[place]))
+    return is_program and (is_last or bool(_introduction_size(lines, place + 1)))
 
 
 def _header_size(lines: list[str], place: int) -> int:

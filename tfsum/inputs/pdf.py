@@ -192,7 +192,10 @@ def _columns(words: list[LTTextLine], narrowest: float) -> Iterator[list[LTTextL
         gaps = [
             gap
             for gap in found
-            if all(_is_column(part, narrowest) for part in _parts(strip, [gap]))
+            if all(
+                _row(part).width > narrowest and len(_rows(part)) >= BESIDE
+                for part in _parts(strip, [gap])
+            )
         ]
         go_on = len(gaps) == len(before) == len(_common(before, gaps, 0.0))
         if not gaps:
@@ -212,10 +215,6 @@ def _columns(words: list[LTTextLine], narrowest: float) -> Iterator[list[LTTextL
         before = gaps
     yield from columns
     yield list(itertools.chain(*alone))
-
-
-def _is_column(words: list[LTTextLine], narrowest: float) -> bool:
-    return _row(words).width > narrowest and len(_rows(words)) >= BESIDE
 
 
 def _parts(rows: list[_Row], gaps: _Gaps) -> list[list[LTTextLine]]:
