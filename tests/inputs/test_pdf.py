@@ -10,9 +10,9 @@ pytest.importorskip("pdfminer", reason="needs the extra `documents`")
 from pdfminer.high_level import extract_pages
 
 from tfsum.errors import DataError
-from tfsum.inputs.broken_words import join_lines, whole_words
 from tfsum.inputs.documents import documents_of
 from tfsum.inputs.pdf import flowing, pdf_content
+from tfsum.inputs.plain_text import join_lines, whole_words
 
 LEFT = (
     "The regional council decided on Monday to close the swimming pool in Harlow Bay at the end of"

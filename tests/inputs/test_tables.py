@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from tfsum.inputs.sources import without_tables
+from tfsum.inputs.plain_text import without_tables
 
 markdown_it = pytest.importorskip("markdown_it", reason="needs markdown-it-py")
 

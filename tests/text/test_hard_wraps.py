@@ -9,7 +9,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfsum.inputs.broken_words import whole_lines
+from tfsum.inputs.plain_text import whole_lines
 from tfsum.text.hard_wraps import join_hard_wraps
 from tfsum.text.sentence_splitter import SentenceSplitter
 

@@ -22,8 +22,8 @@ from pdfminer.layout import (
 )
 from pdfminer.pdfdocument import PDFPasswordIncorrect
 
-from tfsum.inputs.broken_words import join_lines, whole_words
 from tfsum.inputs.documents import Document
+from tfsum.inputs.plain_text import join_lines, whole_words
 
 MARGIN = 0.15  # share of a page's height at its head and at its foot
 REPEATED = 0.25  # of the pages, and two at least: a line that stands on so many runs over them

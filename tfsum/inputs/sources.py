@@ -10,27 +10,18 @@ import gzip
 import io
 import os
 import pathlib
-import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
 
 from tfsum.errors import DataError, as_error, require
-from tfsum.inputs.broken_words import whole_lines
 from tfsum.inputs.documents import Document, documents_of
 from tfsum.inputs.kinds import FORMATS, JSON, READ, decode, kind_of
+from tfsum.inputs.plain_text import prose
 from tfsum.inputs.rows import found_fields, row_documents
-from tfsum.inputs.spoken import spoken_text
 
 ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
 UNPACKED = 256 << 20  # limit of a compressed file
-# A line with `|`, a line of dashes for each column, and the lines with `|` that follow.
-_DASHES = r"[^\S\r\n]*+:*+-[-:]*+[^\S\r\n]*+"
-_TABLE = re.compile(
-    r"(?<![^\r\n])[^|\r\n]*+\|[^\r\n]*+(?:\r\n|\r|\n)"
-    rf"(?=[^|\r\n]*+\|)[^\S\r\n]*+\|*+{_DASHES}(?:\|{_DASHES})*+\|*+[^\S\r\n]*+"
-    r"(?:(?:\r\n|\r|\n)[^|\r\n]*+\|[^\r\n]*+)*+(?=[\r\n]|\Z)"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,10 +168,7 @@ def _documents(
         )
     elif kind == "text":
         text, notes = decode(data, name, encoding)
-        said = spoken_text(text)
-        if said is None:
-            said = whole_lines(without_tables(text))
-        yield Document(said, notes, name=name)
+        yield Document(prose(text), notes, name=name)
     else:
         documents = documents_of(kind, data, name, encoding)
         for number, document in enumerate(documents, start=1):
@@ -248,21 +236,3 @@ def _unpacked(data: bytes, name: str) -> tuple[bytes, str]:
         DataError,
     )
     return unpacked, kind_of(unpacked, name)
-
-
-def without_tables(text: str) -> str:
-    """A text with spaces in place of its tables, so that all else keeps its offset.
-
-    A table is a line with `|`, below it a line of dashes for each column, and the lines with `|`
-    that follow (GitHub Flavored Markdown, section 4.10); its rows are no sentences.
-
-    Args:
-        text: Text, which need not be Markdown.
-
-    Example:
-        >>> without_tables(
-        ...     "It rained.\\n\\n| day | mm |\\n|---|--:|\\n| Monday | 12 |\\nIt stopped."
-        ... )
-        'It rained.\\n\\n            \\n         \\n               \\nIt stopped.'
-    """
-    return _TABLE.sub(lambda table: re.sub(r"[^\r\n]", " ", table[0]), text)

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from tfsum.inputs.spoken import spoken_text
+from tfsum.inputs.plain_text import spoken_text
 
 SRT = "1\n00:00:01,000 --> 00:00:03,000\n{}\n\n2\n00:00:03,500 --> 00:00:05,000\n{}\n"
 FIRST, SECOND = "It rained all day", "in the north.\n<i>We stayed.</i>"
