@@ -85,6 +85,8 @@ def test_the_oldest_make_room_and_what_is_too_large_is_not_kept():
     assert [cache.find(number) for number in range(4)] == [0, None, None, 3]
     cache.keep(9, 9, 104)
     assert cache.find(9) is None and cache.size == 80 and cache.values() == [0, 3]
+    cache.keep(3, "three", 50)
+    assert cache.find(3) == "three" and cache.size == 90
 
 
 def test_the_signatures_of_readings_are_not_served(serving, transformer):

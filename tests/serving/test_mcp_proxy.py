@@ -100,7 +100,7 @@ def test_a_long_text_is_shortened_by_the_question(ask):
     result, notice, parts = ask(use)
     assert not result.is_error and tokens_of(result.content[0].text) <= TOKENS
     assert "by the question 'What did the bridge cost?'" in notice
-    assert f"from about {tokens_of(LONG)} to" in notice
+    assert f"Shortened by tfsum from about {tokens_of(LONG)} tokens, by" in notice
     assert "The bridge cost forty million dollars." in "".join(parts)
     for line in parts:
         start, end = map(int, line[1 : line.index("]")].split("-"))
@@ -121,7 +121,7 @@ def test_what_is_short_or_structured_stays(ask):
 def test_a_text_that_is_wrapped_is_shortened_in_both_places(ask):
     (found,) = ask(calling(("wrapped", {"query": "bridge"})))
     assert found.structured_content == {"result": found.content[0].text}
-    assert "Shortened by tfsum by the question 'bridge'" in found.content[0].text
+    assert "by the question 'bridge'" in found.content[0].text
 
 
 def test_tools_prompts_and_resources_pass_through(ask):
@@ -202,6 +202,18 @@ def test_what_is_not_there(ask):
 def test_what_is_too_large_is_not_kept(ask):
     (found,) = ask(calling(("tell", {})), limit=1000)
     assert "too large to be kept" in found.content[0].text and URI not in found.content[0].text
+
+
+def test_the_beginning_is_read_of_what_would_take_too_long(ask, monkeypatch):
+    async def use(client):
+        result = await client.call_tool("tell", {})
+        document = result.content[0].text.partition(URI)[2][:16]
+        return result.content[0].text, await client.read_resource(URI + document)
+
+    monkeypatch.setattr("tfsum.serving.mcp_proxy.MOST_READ", 1500)
+    text, whole = ask(use)
+    assert "Only its first 1500 characters were read." in text
+    assert whole.contents[0].text == LONG
 
 
 def test_an_error_of_the_model_leaves_a_result_as_it_is(ask, monkeypatch, caplog):

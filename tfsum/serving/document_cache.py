@@ -47,8 +47,10 @@ class DocumentCache(Generic[T]):
             read: What was read of it.
             size: Its bytes.
         """
-        if key in self._kept or size > self._limit:
+        if size > self._limit:
             return
+        if key in self._kept:
+            self.size -= self._kept.pop(key)[1]
         self._kept[key] = read, size
         self.size += size
         while self.size > self._limit:

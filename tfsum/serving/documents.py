@@ -30,7 +30,7 @@ class Document:
 
     Example:
         >>> Document("It rained.").id
-        '6b4ea7a6b6e5ec3f'
+        'eefd119b6e7bfa91'
     """
 
     def __init__(self, text: str, newline: Newline | None = None) -> None:
@@ -39,6 +39,11 @@ class Document:
         self.id = hashlib.sha256(named).hexdigest()[:16]
         self._model: Summarizer | None = None
         self._reading: Reading | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a model has read the text."""
+        return self._model is not None
 
     @property
     def nbytes(self) -> int:
@@ -102,6 +107,9 @@ class Documents:
     def __iter__(self) -> Iterator[Document]:
         return iter(self._kept.values())
 
+    def __contains__(self, document: Document) -> bool:
+        return self._kept.find(document.id) is not None
+
     def find(self, id: str) -> Document:
         """The document of this id.
 
@@ -128,13 +136,21 @@ class Documents:
         Returns:
             It, or an equal one that was read.
         """
-        document = self._kept.find(new.id)
-        if document is None:
-            document, begin = new, time.monotonic()
+        document = self._kept.find(new.id) or new
+        if not document.is_read:
+            begin = time.monotonic()
             await self.compute(document.read)
-            self._kept.keep(document.id, document, document.nbytes)
             self.rate = (time.monotonic() - begin) / max(len(document.text), 1)
+            self.keep(document)
         return document
+
+    def keep(self, document: Document) -> None:
+        """Keeps a document, which need not be read yet, if there is room for it.
+
+        Args:
+            document: The document.
+        """
+        self._kept.keep(document.id, document, document.nbytes)
 
     async def compute(self, ask: Callable[[Summarizer], T]) -> T:
         """Computes in a thread; when it is cancelled, the model stops, and is loaded again.

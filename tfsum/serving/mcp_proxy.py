@@ -41,6 +41,7 @@ from tfsum.serving.documents import URI, Document, Documents
 from tfsum.serving.mcp_tools import Context, McpTools
 from tfsum.serving.tool_results import (
     fitted,
+    notice_of,
     question_of,
     rooms_of,
     texts_of,
@@ -50,6 +51,9 @@ from tfsum.settings import mistakes
 
 LOG = logging.getLogger("tfsum.serving")
 OWN, OWN_TOOLS = "tfsum", ("read", "ask")
+# Characters of a result that the model reads: it takes half a minute for them on a few processors,
+# and clients do not wait much longer.
+MOST_READ = 200_000
 TIMEOUT = httpx2.Timeout(30, read=300)  # seconds; a tool may take a while
 
 
@@ -280,13 +284,15 @@ class McpProxy(McpTools):
         for number, room in rooms.items():
             if tokens_of(texts[number]) <= room:
                 continue
-            document = await self._read(context, Document(texts[number]), reached, reached + 1)
+            whole = Document(texts[number])
+            part = Document(whole.text[:MOST_READ])
+            if part.text != whole.text:
+                self._documents.keep(whole)
+            part = await self._read(context, part, reached, reached + 1)
+            is_kept = whole in self._documents
+            notice = notice_of(whole, question, len(part.text), is_kept)
             fit = functools.partial(
-                fitted,
-                document=document,
-                room=room,
-                question=question,
-                is_kept=document in self._documents,
+                fitted, document=part, room=room, question=question, notice=notice
             )
             text = await self._documents.compute(fit)
             content[number] = content[number].model_copy(update={"text": text})

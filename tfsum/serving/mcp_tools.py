@@ -265,7 +265,7 @@ class McpTools:
         self, context: Context, params: ReadResourceRequestParams
     ) -> ReadResourceResult:
         """The text of a document, or a part of it."""
-        found = re.fullmatch(URI + r"(\w+)(?:/(\d+)-(\d+))?", params.uri)
+        found = re.fullmatch(URI + r"(\w+)(?:/(\d{1,9})-(\d{1,9}))?", params.uri)
         try:
             if not found:
                 raise Error(f"{params.uri}: no such resource; expected {URI}DOCUMENT")
@@ -281,7 +281,7 @@ class McpTools:
     async def _answer(self, context: Context, call: Call) -> Record:
         """The answer to one text, or to several."""
         texts = await self._texts(call)
-        is_list = isinstance(call.text or call.document, list)
+        is_list = list in (type(call.text), type(call.document))
         if isinstance(call, SummarizeTool) and call.together:
             if not is_list:
                 raise Error("text: expected a list of texts, since together=true")
@@ -320,7 +320,7 @@ class McpTools:
 
         texts = _listed(call.text)
         if call.file is not None:
-            texts = [await _read(call.file, self._root)]
+            texts = [await _read_file(call.file, self._root)]
         size = sum(map(len, texts))
         if size > LARGEST:
             raise Error(
@@ -335,7 +335,7 @@ def _listed(given: str | list[str] | None) -> list[str]:
     return [given or ""]
 
 
-async def _read(file: str, root: pathlib.Path | None) -> str:
+async def _read_file(file: str, root: pathlib.Path | None) -> str:
     """The text of a file, which must be below the folder after all links."""
     if root is None:
         raise Error("file: this server reads no files; send `text`, or start it with --root FOLDER")

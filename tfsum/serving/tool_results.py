@@ -2,7 +2,7 @@
 run of them with its place in the whole."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from mcp.types import CallToolResult, TextContent
 
@@ -138,27 +138,26 @@ def rooms_of(sizes: Mapping[int, int], most: int) -> dict[int, int]:
     return rooms
 
 
-def parts_of(text: str, offsets: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def parts_of(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Joins sentences between which there is nothing else.
 
     Args:
         text: The text.
         offsets: (start, end) of each sentence, in the order of the text.
 
-    Yields:
+    Returns:
         (start, end) of each part of the text.
 
     Example:
-        >>> list(parts_of("It rained. It snowed. It rained.", [(0, 10), (11, 21)]))
+        >>> parts_of("It rained. It snowed. It rained.", [(0, 10), (11, 21)])
         [(0, 21)]
     """
-    first, last = offsets[0]
-    for start, end in offsets[1:]:
-        if text[last:start].strip():
-            yield first, last
-            first = start
-        last = end
-    yield first, last
+    parts: list[tuple[int, int]] = []
+    for start, end in offsets:
+        if parts and not text[parts[-1][1] : start].strip():
+            start, _ = parts.pop()
+        parts.append((start, end))
+    return parts
 
 
 def excerpt(text: str, answer: SummaryAnswer) -> str:
@@ -178,7 +177,7 @@ def excerpt(text: str, answer: SummaryAnswer) -> str:
 
 
 def fitted(
-    model: Summarizer, document: Document, room: int, question: str | None, is_kept: bool
+    model: Summarizer, document: Document, room: int, question: str | None, notice: str
 ) -> str:
     """What is said of a text in a number of tokens: what of it, and where the rest is.
 
@@ -187,35 +186,48 @@ def fitted(
         document: The text.
         room: Number of tokens.
         question: What is asked of it.
-        is_kept: Whether the document can be read later.
+        notice: Result of `notice_of`.
 
     Returns:
         The parts that were chosen, after a line that says so.
     """
-    where = "It is too large to be kept as a whole (--document-cache)."
-    if is_kept:
-        where = (
-            f"The whole is the resource {URI}{document.id}; `ask` and `read` of tfsum take it as"
-            f' document="{document.id}".'
-        )
     tokens = room
     while True:
         request = SummaryRequest(tokens=tokens, query=question, fill=True)
         answer = document.answer(model, request)
-        parts = excerpt(document.text, answer)
-        said = f"[{_notice(document, tokens_of(parts), question, answer)} {where}]\n{parts}"
+        notes = "".join(f" Note: {sentence_of(warning)}." for warning in answer.warnings)
+        said = f"[{notice}{notes}]\n{excerpt(document.text, answer)}"
         over = tokens_of(said) - room
         if over <= 0 or len(answer.sentences) == 1:
             return said
         tokens = max(1, tokens - over)
 
 
-def _notice(document: Document, tokens: int, question: str | None, answer: SummaryAnswer) -> str:
-    """What was cut, and by what."""
-    by = f" by the question {question!r}" if question else ""
-    notes = "".join(f" Note: {sentence_of(warning)}." for warning in answer.warnings)
-    return (
-        f"Shortened by tfsum{by} from about {tokens_of(document.text)} to {tokens} tokens. Each"
-        " part follows its [start-end] in characters of the whole; what is between them was left"
-        f" out.{notes}"
+def notice_of(whole: Document, question: str | None, read: int, is_kept: bool) -> str:
+    """What is said of a text that was shortened.
+
+    Args:
+        whole: The text.
+        question: What was asked of it.
+        read: Number of its characters that the model read.
+        is_kept: Whether it can be read later.
+
+    Example:
+        >>> notice_of(Document("It rained."), None, 10, False).partition(".")[0]
+        'Shortened by tfsum from about 3 tokens'
+    """
+    by = f", by the question {question!r}" if question else ""
+    where = "too large to be kept (--document-cache)"
+    if is_kept:
+        where = (
+            f"the resource {URI}{whole.id}; `ask` and `read` of tfsum take it as"
+            f' document="{whole.id}"'
+        )
+    notice = (
+        f"Shortened by tfsum from about {tokens_of(whole.text)} tokens{by}. Each part follows its"
+        " [start-end] in characters of the whole; what is between them was left out. The whole is"
+        f" {where}."
     )
+    if read < len(whole.text):
+        notice += f" Only its first {read} characters were read."
+    return notice
