@@ -225,11 +225,11 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
     from tfsum.tasks.load import open_model, task_of
 
     own = arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json"))
-    arguments.parser.require(
-        not own or arguments.compute == "float32",
-        f"--compute {arguments.compute}: is for an exported model, and {arguments.model} is a"
-        " model folder; export it first: `tfsum export`",
-    )
+    if own and arguments.compute != "float32":
+        arguments.parser.reject(
+            f"--compute {arguments.compute}: is for an exported model, and {arguments.model} is a"
+            " model folder; export it first: `tfsum export`"
+        )
     with contextlib.ExitStack() as stack:
         if own:
             model = stack.enter_context(open_model(arguments.model))
