@@ -197,29 +197,6 @@ def variables_by_path(model: Built) -> dict:
     return paths
 
 
-def layer_variables(*layers: Built) -> dict:
-    """Maps the path of each weight, which begins with the name of its layer, to its variable.
-
-    Args:
-        *layers: Built Keras layers of different names.
-
-    Returns:
-        Variables by path.
-
-    Example:
-        >>> import keras
-        >>> score = keras.layers.Dense(1, name="score")
-        >>> score.build((None, 3))
-        >>> list(layer_variables(score))
-        ['score/kernel', 'score/bias']
-    """
-    return {
-        f"{layer.name}/{path}": variable
-        for layer in layers
-        for path, variable in variables_by_path(layer).items()
-    }
-
-
 def dotted_names(variables: dict) -> list[tuple[str, str, bool]]:
     """Lists (name in the file, path, transposed) of weights whose names are their paths.
 

@@ -200,10 +200,6 @@ class BertClassifier(WithBert):
         assign_weights.assign(model.head_variables(), names, head, stored.source)
         return model
 
-    def head_variables(self) -> dict:
-        """Returns the weights of the dense layer by their path."""
-        return weight_names.layer_variables(self.classifier)
-
     def head_names(self) -> list[tuple[str, str, bool]]:
         """Lists (Hugging Face's name, path, transposed) of these weights."""
         return HEAD
@@ -241,12 +237,11 @@ def other_head(stored: weight_names.StoredModel) -> str | None:
     """
     config = stored.fields
     name, _ = stored.name(HEAD[0][0], True)
-    kind = next((kind for kind in OTHERS if kind in str(config.get("architectures"))), None)
-    if kind or not any("pooler" in tensor for tensor in stored.tensors):
-        return (
-            f"its {name} is"
-            f" {f'of a {kind}' if kind else 'applied to each token (the file has no pooler)'}"
-        )
+    for kind in OTHERS:
+        if kind in str(config.get("architectures")):
+            return f"its {name} is of a {kind}"
+    if not any("pooler" in tensor for tensor in stored.tensors):
+        return f"its {name} is applied to each token (the file has no pooler)"
     if (problem := config.get("problem_type")) not in (None, "single_label_classification"):
         return f"its {name} is trained for problem_type {problem!r}"
     if name in stored.tensors and stored.tensors[name].shape[:1] == (1,):

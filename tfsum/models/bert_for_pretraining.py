@@ -292,10 +292,6 @@ class BertForPretraining(WithBert):
         """Lists (Hugging Face's name, path, transposed) of the heads' weights."""
         return [row for rows in HEADS.values() for row in rows]
 
-    def head_variables(self) -> dict:
-        """Returns the heads' variables by path."""
-        return weight_names.layer_variables(self.masked_lm, self.next_sentence)
-
     def folder_config(self) -> dict:
         """Returns the content of config.json; transformers' `BertForPreTraining` and `BertModel`
         read the folder."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import keras
 
-from tfsum.formats import assign_weights, weight_names
+from tfsum.formats import assign_weights
 from tfsum.layers import CopyAttention, Decoder, PositionalEncoding
 from tfsum.models.bert import Bert
 from tfsum.models.encoder_decoder import EncoderDecoder
@@ -164,8 +164,3 @@ class BertSumAbs(BertSum, EncoderDecoder):
         return assign_weights.layer_sizes(
             "decoder", arguments["num_decoder_layers"], kernel, tensors
         )
-
-    def head_variables(self) -> dict:
-        """Returns the weights of the decoder, its embedding and its output by their path."""
-        layers = filter(None, (self.target_embedding, self.decoder, self.copy_attention))
-        return weight_names.layer_variables(*layers) | {"output_bias": self.output_bias}

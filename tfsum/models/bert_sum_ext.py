@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from keras import initializers, layers, metrics, ops, saving
 
 from tfsum.errors import Error
-from tfsum.formats import assign_weights, weight_names
+from tfsum.formats import assign_weights
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
 from tfsum.models.sentence_heads import HEADS, embedding_loss, label_loss, word_loss
@@ -225,8 +225,8 @@ class BertSumExt(BertSum):
         vectors = self.pool_sentences(sequence, token_ids, starts)
         return (
             self.score_sentences(vectors, starts >= 0, training=training),
-            None if self.words is None else self.word_rates(sequence),
-            None if self.embedding is None else self.embed_sentences(vectors),
+            self.words and self.word_rates(sequence),
+            self.embedding and self.embed_sentences(vectors),
         )
 
     def sentence_vectors(
@@ -389,8 +389,3 @@ class BertSumExt(BertSum):
             return {}
         kernel = (width, arguments["head_feed_forward_width"])
         return assign_weights.layer_sizes("head.encoder", arguments["head_layers"], kernel, tensors)
-
-    def head_variables(self) -> dict:
-        """Returns the weights above the encoder by their path."""
-        layers_above = self.head, self.length, self.words, self.embedding
-        return weight_names.layer_variables(*filter(None, layers_above))
