@@ -31,7 +31,7 @@ def altered(monkeypatch):
             return content
 
         monkeypatch.setattr("tfsum.formats.torch_file.read_torch_file", other)
-        return read_bertsum(path, FOUR_HEADS)
+        return read_bertsum(path, FOUR_HEADS)[0]
 
     return read
 
@@ -50,7 +50,7 @@ def altered(monkeypatch):
 )
 def test_there_and_back(shared, name):
     original = read_torch_file(checkpoint(shared, name))["model"]
-    model = read_bertsum(checkpoint(shared, name), FOUR_HEADS)
+    model = read_bertsum(checkpoint(shared, name), FOUR_HEADS)[0]
     back = bertsum_tensors(model, "encoder." if name.startswith("bertsum") else "ext_layer.")
     assert sorted(back) == sorted(original)
     for key, value in back.items():
@@ -64,7 +64,7 @@ def test_there_and_back(shared, name):
 
 
 def test_sizes_come_from_shapes_and_opt(shared):
-    config = read_bertsum(checkpoint(shared, "presumm_ext_transformer_step0"), FOUR_HEADS).config
+    config = read_bertsum(checkpoint(shared, "presumm_ext_transformer_step0"), FOUR_HEADS)[0].config
     assert (config["head"], config["head_layers"], config["head_num_heads"]) == (
         "transformer",
         2,
@@ -73,7 +73,7 @@ def test_sizes_come_from_shapes_and_opt(shared):
     assert (config["head_feed_forward_width"], config["head_dropout"]) == (64, 0.0)
     assert config["window_length"] == 64  # the rows of the table of positions
     # its opt knows BERT's heads
-    baseline = read_bertsum(checkpoint(shared, "presumm_ext_baseline_step0"))
+    baseline = read_bertsum(checkpoint(shared, "presumm_ext_baseline_step0"))[0]
     assert baseline.bert.config["num_attention_heads"] == 4
 
 
@@ -83,7 +83,7 @@ def test_arguments_come_before_opt(shared):
         FOUR_HEADS,
         head_num_heads=8,
         loss_reduction="sum",
-    )
+    )[0]
     assert (model.config["head_num_heads"], model.config["loss_reduction"]) == (8, "sum")
 
 

@@ -28,7 +28,8 @@ from tfsum.papers.checkpoint_names import (
 
 START, END = "[unused0]", "[unused1]"
 """PreSumm's tokens before and after a summary (train_abstractive.py)."""
-HEADS = ("encoder.", "ext_layer.")
+HEADS = {"encoder.": "", "ext_layer.": "ext_"}
+"""Beginning of a head's names -> that of its options in the `opt`."""
 DECODER = "decoder."
 DECODER_OPTIONS = {
     "dropout": "dec_dropout",
@@ -42,7 +43,7 @@ RATES = ("dropout", "ext_dropout", "dec_dropout", "label_smoothing")
 
 def read_bertsum(
     path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None, **changes: Any
-) -> BertSumExt | BertSumAbs:
+) -> tuple[BertSumExt | BertSumAbs, list[str]]:
     """Reads a checkpoint of BertSum or PreSumm: extractive with any head, or abstractive.
 
     Sizes come from the shapes of the tensors; attention heads and dropout of the sentence layers or
@@ -60,23 +61,13 @@ def read_bertsum(
             the original computes it.
 
     Returns:
-        a built model with the weights of the file; `save_pretrained` makes a model folder of it.
+        A built model with the weights of the file, and notes of what of the file is left out or
+        rounded.
 
     Raises:
         CheckpointError: No such file or a broken one, no model of BertSum, another head, sizes that
             are not those of `bert`; tensors missing, unknown or of another shape, all of them at
             once.
-    """
-    model, _ = read_with_notes(path, bert, head_heads, **changes)
-    return model
-
-
-def read_with_notes(
-    path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None, **changes: Any
-) -> tuple[BertSumExt | BertSumAbs, list[str]]:
-    """Reads a checkpoint, and notes what of the file is left out or rounded, one line each.
-
-    The arguments and errors are those of `read_bertsum`.
     """
     content = torch_file.read_torch_file(path)
     tensors = content.get("model", content)
@@ -146,7 +137,7 @@ def checkpoint_to_folder(
 
     file = vocabulary_file(os.fspath(vocabulary))
     pieces = text_settings.read_pieces(file)
-    model, notes = read_with_notes(source, bert, **changes)
+    model, notes = read_bertsum(source, bert, **changes)
     rows = model.bert.config["vocab_size"]
     if len(pieces) != rows:
         raise CheckpointError(
@@ -267,7 +258,7 @@ class CheckpointSizes:
         if self.prefix + "linear1.weight" in self.tensors:
             return {"head": "classifier"}
 
-        of_program = "ext_" if self.prefix == "ext_layer." else ""
+        of_program = HEADS[self.prefix]
         arguments = self._stored({"head_dropout": f"{of_program}dropout"})
         if self.prefix + "rnn.hidden0.0.weight_ih" in self.tensors:
             return {"head": "lstm", **arguments}

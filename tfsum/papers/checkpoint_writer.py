@@ -123,7 +123,7 @@ def _options(model: BertSumExt | BertSumAbs, to: str) -> dict[str, Any]:
     if to == "presumm":
         # which has a classifier on top of a small BERT of its own alone
         options |= {
-            "encoder": "baseline" if config.get("head") == "classifier" else "bert",
+            "encoder": {"classifier": "baseline"}.get(config.get("head", ""), "bert"),
             "max_pos": bert["max_position_embeddings"],
             "large": False,
             "finetune_bert": True,
