@@ -50,13 +50,15 @@ def compact_graph(folder: str | pathlib.Path) -> None:
     model = SavedModel.FromString(path.read_bytes())
     for meta_graph in model.meta_graphs:
         functions = meta_graph.graph_def.library.function
+        for holder in (meta_graph.graph_def.node, *(function.node_def for function in functions)):
+            for node in holder:
+                node.attr.pop(SHAPES, None)
+                node.ClearField("experimental_debug_info")
+
         for function in functions:
             merge_equal_nodes(function)
             shorten_names(function)
         _merge_functions(meta_graph)
-        for holder in (meta_graph.graph_def.node, *(function.node_def for function in functions)):
-            for node in holder:
-                node.attr.pop(SHAPES, None)
     write_atomically(path, model.SerializeToString(deterministic=True))
     path.with_name("fingerprint.pb").unlink(missing_ok=True)
 
@@ -71,7 +73,7 @@ def _merge_functions(meta_graph: MetaGraphDef) -> None:
             _shorten_arguments(function)
 
     while same := _equal(
-        (function.signature.name, _does(function))
+        (function.signature.name, _but_its_name(function))
         for function in functions
         if function.signature.name not in named
     ):
@@ -134,7 +136,7 @@ def merge_equal_nodes(function: FunctionDef) -> None:
     """
     check_private_names("tensorflow", op_def_registry, "get")
     while same := _equal(  # one merger makes others equal
-        (node.name, _computes(node)) for node in function.node_def if not _has_state(node)
+        (node.name, _but_its_name(node)) for node in function.node_def if not _has_state(node)
     ):
         replace_references(function, same)
         _keep(function.node_def, [node for node in function.node_def if node.name not in same])
@@ -214,19 +216,10 @@ def _has_state(node: NodeDef) -> bool:
     return definition is None or definition.is_stateful or node.op == "Placeholder"
 
 
-def _computes(node: NodeDef) -> bytes:
-    """All of an operation but its name."""
-    same = copy.deepcopy(node)
-    same.name = ""
-    same.ClearField("experimental_debug_info")
-    same.attr.pop(SHAPES, AttrValue())
-    return same.SerializeToString(deterministic=True)
-
-
-def _does(function: FunctionDef) -> bytes:
-    """All of a function but its name."""
-    same = copy.deepcopy(function)
-    same.signature.name = ""
+def _but_its_name(item: NodeDef | FunctionDef) -> bytes:
+    """All of an operation or a function but its name."""
+    same = copy.deepcopy(item)
+    getattr(same, "signature", same).name = ""
     return same.SerializeToString(deterministic=True)
 
 

@@ -200,15 +200,14 @@ def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
     for restore in restores:  # it runs when the model is loaded
         inner = [node for name in _called(restore) for node in functions.get(name, ())]
         found += [
-            node.name for node in inner if _called(node) & reaching and not _reads_given(node)
+            node.name
+            for node in inner
+            if _called(node) & reaching
+            # and which does not read the file whose name is an argument of the function
+            and not (node.op == "RestoreV2" and ":" not in node.input[0])
         ]
         found += [name for name in restore.input if not GIVEN.search(given.get(name, ""))]
     return found + sorted(reaching & named)
-
-
-def _reads_given(node: Fields) -> bool:
-    """Whether a node of a function reads the file whose name is an argument of the function."""
-    return node.op == "RestoreV2" and ":" not in node.input[0]
 
 
 def _called(node: Fields) -> set[str]:
