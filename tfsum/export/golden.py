@@ -14,7 +14,7 @@ import numpy as np
 
 from tfsum.errors import ExportError
 from tfsum.inference.allowed_operations import check_operations, read_definitions
-from tfsum.inference.exported_model import UNREADABLE, open_model
+from tfsum.inference.exported_model import UNREADABLE, OpenedModel, open_model
 from tfsum.inference.saved_model import read_json
 from tfsum.loading import load_tensorflow
 from tfsum.tensorflow_messages import data_type_name
@@ -48,15 +48,8 @@ TEXTS = (
 )
 
 
-class Asked(Protocol):
-    """An opened model."""
-
-    def call(self, signature: str, inputs: dict[str, Any]) -> dict[str, np.ndarray]:
-        """Calls a signature."""
-
-
 Ask = Callable[[Any, list[dict]], list[dict]]
-"""Asks an `Asked` model some requests, and returns its answers in types of JSON."""
+"""Asks a model some requests, and returns its answers in types of JSON."""
 
 
 class Golden(Protocol):
@@ -179,7 +172,9 @@ def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] =
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": answers}
 
 
-def check_answers(folder: pathlib.Path, description: dict, part: Golden, model: Asked) -> float:
+def check_answers(
+    folder: pathlib.Path, description: dict, part: Golden, model: OpenedModel
+) -> float:
     """Checks the signatures of an export, and repeats its golden requests.
 
     Args:
@@ -280,7 +275,7 @@ def verify_export(
     folder: str | pathlib.Path,
     description: dict,
     part: Golden,
-    model: Asked | None = None,
+    model: OpenedModel | None = None,
 ) -> VerificationReport:
     """Checks the signatures, operations and weights of an export, and repeats its golden requests.
 

@@ -270,11 +270,9 @@ def computed_in(compute: str) -> str:
             f" {', '.join(sorted(INSTRUCTIONS))} in /proc/cpuinfo); take 'auto' or 'float32'"
         )
 
-    if compute != "auto":
-        return compute
-    if has_bfloat16():
-        return "bfloat16"
-    return "float32"
+    if compute == "auto":
+        return ("float32", "bfloat16")[has_bfloat16()]
+    return compute
 
 
 def has_bfloat16() -> bool:

@@ -47,8 +47,5 @@ class Layer(keras.layers.Layer):
                 )
 
     def get_config(self) -> dict:
-        arguments = dict(self.arguments)
-        initializer = arguments.get("kernel_initializer")
-        if isinstance(initializer, keras.initializers.Initializer):
-            arguments["kernel_initializer"] = keras.initializers.serialize(initializer)
+        arguments = keras.saving.serialize_keras_object(self.arguments)
         return {**arguments, **super().get_config()}
