@@ -247,3 +247,12 @@ def test_others_are_chosen_only_where_there_are_no_more():
         2,
         1,
     ]
+
+
+@pytest.mark.parametrize(("most", "count"), [(2, 2), (400, 400), (600, 599)])
+def test_as_many_as_are_wanted_of_a_long_text(most, count):
+    sentences = [f"Train {number} is late." for number in range(599)]
+    texts = tf.ragged.constant([[*sentences, sentences[0]]])
+    indices, found = select_sentences(tf.linspace(0.0, 1.0, 600), texts, [most], [False], most)
+    assert found.numpy().tolist() == [count]
+    assert indices.numpy()[0, :count].tolist() == list(range(600 - count, 600))

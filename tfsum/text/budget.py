@@ -5,7 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tfsum.text.rows import Rows
-from tfsum.text.white_space import UNSPACED, WHITE_SPACE, WORD
+from tfsum.text.white_space import IN_CLASS, UNSPACED, WHITE_SPACE, WORD
 
 UNLIMITED = 1 << 30  # below which the sums of two such limits stay in int32
 
@@ -114,7 +114,8 @@ def budget_of(
     flat = texts.flat_values
     # characters without spaces between are counted one by one, as by ROUGE (`tfsum.text.words`)
     apart = tf.strings.regex_replace(flat, f"[{UNSPACED}]", " x ")
-    marks = tf.strings.regex_replace(tf.strings.regex_replace(apart, WORD, "x"), WHITE_SPACE, "")
+    marks = tf.strings.regex_replace(apart, f"{WORD}[{IN_CLASS}]*", "x")
+    marks = tf.strings.regex_replace(marks, WHITE_SPACE, "")  # before the first word
     in_words, length = tf.strings.length(marks), tf.strings.length(flat, "UTF8_CHAR")
 
     rows = Rows.of(texts)

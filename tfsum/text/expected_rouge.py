@@ -183,11 +183,9 @@ def _candidates(
     # (N,) the places of all sentences, document by document the best first
     documents = Rows.of(pieces)
     scores = tf.where(present, probabilities, -1.0)
-    best = tf.argsort(scores, direction="DESCENDING", stable=True)
-    best = tf.gather(best, tf.argsort(documents.at(best).owner, stable=True))
+    best, number = documents.best_first(scores)
 
     # (K,)
-    number = documents.places() - documents.to_values(pieces.row_starts())
     enough = tf.cast(tf.maximum(CANDIDATES, 2 * most), tf.int64)
     is_candidate = tf.gather(present, best) & (number < documents.to_values(enough))
     place = tf.cast(tf.boolean_mask(best, is_candidate), tf.int64)

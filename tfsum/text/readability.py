@@ -79,7 +79,7 @@ def faults(sentences: tf.Tensor, english: tf.Tensor) -> dict[str, tf.Tensor]:
         return tf.strings.regex_full_match(sentences, pattern)
 
     def count(mark: str) -> tf.Tensor:
-        return tf.strings.length(tf.strings.regex_replace(sentences, f"[^{mark}]", ""))
+        return tf.strings.length(tf.strings.regex_replace(sentences, f"[^{mark}]+", ""))
 
     unpaired = [count(first) != count(second) for first, second in _PAIRS]
     return {

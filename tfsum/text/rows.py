@@ -155,6 +155,19 @@ class Rows(NamedTuple):
         largest = values == self.to_values(self.max(values))
         return self.places() == self.to_values(self.first(largest))
 
+    def best_first(self, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The numbers of the values (N,), row by row the largest first, of equal ones the earlier;
+        and the place of each of these in its row. The values of a row stand together.
+
+        Example:
+            >>> order, place = Rows(tf.constant([0, 0, 1]), 2).best_first(tf.constant([1, 2, 3]))
+            >>> order.numpy().tolist(), place.numpy().tolist()
+            ([1, 0, 2], [0, 1, 0])
+        """
+        order = tf.argsort(values, direction="DESCENDING", stable=True)
+        order = tf.gather(order, tf.argsort(self.at(order).owner, stable=True))
+        return order, self.places() - self.to_values(self.first())
+
     def continues(self) -> tf.Tensor:
         """Whether the value before is of the same row: bool (N,).
 

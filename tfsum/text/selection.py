@@ -16,6 +16,9 @@ from tfsum.text.repeats import repeats
 from tfsum.text.rows import Rows
 from tfsum.text.white_space import WHITE_SPACE
 
+# The best sentences of a text that are looked at: so many, or times as many as are wanted. In a
+# text of a thousand pages the others are not compared with each other.
+LOOKED_AT, TIMES_WANTED = 256, 4
 LOWEST = tf.float32.min  # the worth of a sentence whose score is no number
 # share of a text's sentences that end with a mark, from which one without is taken for a heading
 PUNCTUATED = 0.5
@@ -97,22 +100,29 @@ def select_sentences(
     budget, may_be = with_room_for_one(budget or Budget.free(texts), texts, may_be)
     worth, documents = _worth(scores), Rows.of(texts)
     fits = budget.holds(tf.zeros_like(may_be), documents)
+    may_be &= ~fits | _is_looked_at(worth, may_be & fits, documents, most)
     may_be &= ~repeats(texts, worth, may_be & fits)
-    if pieces is not None:
+
+    def by_rouge() -> tuple[tf.Tensor, tf.Tensor]:
+        """The ranks by expected ROUGE, and how many sentences are chosen."""
         english = is_english(texts)
         found = faults(texts.flat_values, english)
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
         flaws = tf.reduce_sum(own, 0)
         needs = antecedents(texts, found["pronoun"] | found["connective"], english)
-        by_rouge = expected_rouge_ranks(
+        ranks = expected_rouge_ranks(
             scores, may_be, pieces, words, most, limit, rates, flaws, needs, budget
         )
         # above 1 where expected ROUGE decided how many
-        chosen = documents.sum(tf.cast(by_rouge > 1.0, tf.int32))
-        most = tf.where(most == AUTOMATIC, chosen, most)
+        chosen = documents.sum(tf.cast(ranks > 1.0, tf.int32))
         if by_score is not None:
-            by_rouge = tf.where(documents.to_values(by_score), scores, by_rouge)
-        scores = by_rouge
+            ranks = tf.where(documents.to_values(by_score), scores, ranks)
+        return ranks, tf.where(most == AUTOMATIC, chosen, most)
+
+    if pieces is not None:
+        asked = tf.fill(tf.shape(most), False) if by_score is None else by_score
+        settled = tf.reduce_all(asked & (most != AUTOMATIC))
+        scores, most = tf.cond(settled, lambda: (scores, most), by_rouge)
     return select(scores, may_be, texts, most, block_trigrams, limit, budget)
 
 
@@ -223,6 +233,16 @@ def select(
     indices = rows.ragged(tf.cast(place - rows.to_values(texts.row_starts()), tf.int32))
     count = tf.cast(indices.row_lengths(), tf.int32)
     return indices.to_tensor(-1, shape=tf.stack([-1, limit])), count
+
+
+def _is_looked_at(
+    worth: tf.Tensor, present: tf.Tensor, documents: Rows, most: tf.Tensor
+) -> tf.Tensor:
+    """Whether sentences (N,) are among the best of those that are present, by far more than are to
+    be chosen (B,)."""
+    order, place = documents.best_first(tf.where(present, worth, LOWEST))
+    enough = tf.maximum(TIMES_WANTED * tf.cast(most, tf.int64), LOOKED_AT)
+    return tf.gather(place < documents.to_values(enough), tf.argsort(order))
 
 
 def _worth(scores: tf.Tensor) -> tf.Tensor:
