@@ -297,7 +297,8 @@ def request_warnings(
         for size in [2 if word[0] >= WRITTEN_TOGETHER else len(word)]
         for i in range(len(word) - size + 1)
     ]
-    relevant = nearest >= NEAR or any(part in text.lower() for part in parts)
+    lower = text.lower()
+    relevant = nearest >= NEAR or any(part in lower for part in parts)
     limits = (
         (request.words, len(summary.split())),
         (request.characters, len(summary)),

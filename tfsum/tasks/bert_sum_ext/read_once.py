@@ -1,5 +1,6 @@
 """A text that was read once, and is asked as often as one likes."""
 
+import functools
 import hashlib
 import io
 import json
@@ -12,11 +13,20 @@ import numpy as np
 from tfsum.errors import DataError, Error
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import as_bytes, filled
-from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest, Value
+from tfsum.request import (
+    DOCUMENT_SEPARATOR,
+    MOST_KEYWORDS,
+    Keyword,
+    Newline,
+    SummaryAnswer,
+    SummaryOptions,
+    SummaryRequest,
+    Value,
+)
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of, keywords_of
 
 # outputs of the signature `read` that say something of each sentence, and of each word piece
-OF_SENTENCES = ("sentence", "start", "end", "score", "logit", "document", "pieces", "embedding")
+OF_SENTENCES = ("start", "end", "score", "logit", "document", "pieces", "embedding", "sentence")
 OF_PIECES = ("piece", "rate")
 OF_READING = "_of_reading"  # end of a signature's name that takes the outputs of `read` for a text
 
@@ -143,7 +153,7 @@ class Reading:
         arrays = {
             name: np.asarray(value, "S" if np.asarray(value).dtype == object else None)
             for name, value in self._reading.items()
-            if name != "sentence"  # these are in the text
+            if name not in ("sentences", "sentence")  # these are in the text
         }
         arrays["text"] = np.frombuffer(as_bytes(self.text), np.uint8)
         arrays["model"] = np.array(model_of(self._model))
@@ -156,7 +166,24 @@ class Reading:
         """The outputs of a signature for the text."""
         if signature == "score":
             return self._reading
-        rows = {name: np.asarray(value)[np.newaxis] for name, value in self._reading.items()}
+        if signature == "keywords":
+            best = self._best_keywords
+            return {**best, "count": np.minimum(best["count"], inputs["max_keywords"])}
+        return self._computed(signature, inputs)
+
+    @functools.cached_property
+    def _best_keywords(self) -> Row:
+        """The outputs of the signature for as many keywords as there can be."""
+        return self._computed("keywords", {"max_keywords": MOST_KEYWORDS})
+
+    def _computed(self, signature: str, inputs: Mapping[str, Value]) -> Row:
+        """What a signature computes from the reading."""
+        known = self._model.inputs(signature + OF_READING)
+        rows = {
+            name: filled(1, value) if isinstance(value, bytes) else np.asarray(value)[np.newaxis]
+            for name, value in self._reading.items()
+            if name in known
+        }
         given = {name: filled(1, value) for name, value in inputs.items()}
         outputs = self._model.call(signature + OF_READING, {**rows, **given})
         return {name: values[0] for name, values in outputs.items()}
@@ -201,5 +228,7 @@ def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Reading:
             f"a document was read by {name}; expected {', '.join(models)}. Read its text again, or"
             " ask the model that read it"
         )
-    reading = {**arrays, "sentence": np.array(sentences, object)}
+    # `sentence` for exports that took them one by one
+    joined = DOCUMENT_SEPARATOR.encode().join(sentences)
+    reading = {**arrays, "sentences": joined, "sentence": np.array(sentences, object)}
     return Reading(models[name], decoded, reading, newline)

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from tfsum.request import DOCUMENT_SEPARATOR
 from tfsum.tasks.bert_sum_ext.read_once import OF_PIECES, OF_SENTENCES
 from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.rows import Rows
@@ -15,11 +16,12 @@ def reading_outputs(read: Read, embeddings: tf.Tensor | None) -> dict[str, tf.Te
         embeddings: The embeddings of their sentences, (N, W); None where the model has none.
 
     Returns:
-        Of the sentences (B, S): `sentence`, its first byte `start` and the byte after it `end`, its
-        `score` and `logit`, the number of its `document` in the text, the number of its `pieces`,
-        and `embedding` (B, S, W). Of all word pieces (B, P): `piece`, and `rate` (B, P, 2), what a
-        word head expects. `count` (B,) sentences, and what every answer says of its text. Rows are
-        padded.
+        Of each sentence (B, S): its first byte `start` and the byte after it `end`, its `score` and
+        `logit`, the number of its `document` in the text, the number of its `pieces`, and
+        `embedding` (B, S, W). Of all word pieces (B, P): `piece`, and `rate` (B, P, 2), what a word
+        head expects. `sentences` (B,), joined by `DOCUMENT_SEPARATOR`, since a host takes a while
+        to hand over thousands of strings; their `count` (B,), and what every answer says of its
+        text. Rows are padded.
     """
     rows = Rows.of(read.per_text(read.start))
     document = tf.cast(read.documents.owner, tf.int32)
@@ -27,7 +29,9 @@ def reading_outputs(read: Read, embeddings: tf.Tensor | None) -> dict[str, tf.Te
     lengths = read.pieces.row_lengths()
 
     found = read.scores() | {
-        "sentence": read.per_text(read.sentences).to_tensor(""),
+        "sentences": tf.strings.reduce_join(
+            read.per_text(read.sentences), -1, separator=DOCUMENT_SEPARATOR
+        ),
         "logit": read.per_text(read.logits).to_tensor(0.0),
         "document": read.per_text(document - rows.to_values(first)).to_tensor(0),
         "pieces": read.per_text(tf.cast(lengths, tf.int32)).to_tensor(0),
@@ -58,6 +62,8 @@ def read_again(outputs: dict[str, tf.Tensor]) -> tuple[Read, tf.Tensor | None]:
         for name in OF_SENTENCES
         if name in outputs
     }
+    sentence = tf.strings.split(outputs["sentences"], DOCUMENT_SEPARATOR).flat_values
+    sentence = tf.boolean_mask(sentence, sentence != "")  # that of a text without any
     rows = Rows.of(tf.RaggedTensor.from_tensor(outputs["document"], tf.cast(count, tf.int64)))
     lengths = tf.cast(sentences["pieces"], tf.int64)
     pieces = {
@@ -67,7 +73,7 @@ def read_again(outputs: dict[str, tf.Tensor]) -> tuple[Read, tf.Tensor | None]:
     }
 
     told = tf.reduce_sum(lengths), tf.reduce_sum(tf.cast(count, tf.int64))
-    for size, values in zip(told, (pieces["piece"], sentences["sentence"]), strict=True):
+    for size, values in zip(told, (pieces["piece"], sentence), strict=True):
         tf.debugging.assert_equal(size, tf.size(values, tf.int64), "not what `read` returned")
 
     # (B,) documents of each text
@@ -75,7 +81,7 @@ def read_again(outputs: dict[str, tf.Tensor]) -> tuple[Read, tf.Tensor | None]:
     before = tf.cumsum(number, exclusive=True)
     owner = sentences["document"] + rows.to_values(before)
     read = Read(
-        sentences["sentence"],
+        sentence,
         tf.RaggedTensor.from_row_lengths(pieces["piece"], lengths, validate=False),
         sentences["start"],
         sentences["end"],
@@ -87,7 +93,7 @@ def read_again(outputs: dict[str, tf.Tensor]) -> tuple[Read, tf.Tensor | None]:
         {
             name: value
             for name, value in outputs.items()
-            if name not in (*OF_SENTENCES, *OF_PIECES, "count")
+            if name not in (*OF_SENTENCES, *OF_PIECES, "sentences", "count")
         },
     )
     return read, sentences.get("embedding")
