@@ -131,7 +131,7 @@ def test_files_of_the_command_line_are_read_in_one_process():
     with pytest.raises(DataError, match="b.pdf: cannot be read as a PDF file"):
         read(b"%PDF-1.7\nnothing", "b.pdf", LIMIT)
     (text,) = read("Es regnete, und es ist schön.".encode("utf-16"), "c.txt", LIMIT, "utf-16")
-    assert Document(**text) == Document("c.txt", "Es regnete, und es ist schön.", [])
+    assert Document(**text) == Document("Es regnete, und es ist schön.", name="c.txt")
     assert read._process is process
 
 
