@@ -13,7 +13,7 @@ from typing import Any
 
 from tfsum.errors import DataError
 
-Fields = dict[str, Any]  # the attributes of a `tfsum.inputs.sources.Document`
+Fields = dict[str, Any]  # the attributes of a `tfsum.inputs.documents.Document`
 
 MEMORY = 1 << 30  # bytes of addresses of the process, where the system can limit them
 # Limits of the command line, whose user has chosen the file.
