@@ -460,6 +460,13 @@ def test_a_long_text_is_answered_before_its_keywords(open_page):
     )
 
 
+def test_it_offers_the_files_that_the_server_reads(open_page):
+    driver = open_page()
+    assert "text, HTML, PDF, Word, mail" in text_of(driver, "hint")
+    driver.execute_script("document.getElementById('file').accept = '.txt,.docx'; speak()")
+    assert "text, Word, mail" in text_of(driver, "hint")
+
+
 def test_a_phone_has_no_sideways_scrolling(open_page):
     driver = open_page()
     size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}

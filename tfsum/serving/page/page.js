@@ -5,7 +5,7 @@ const WORDS = {
   en: {
     tagline: "The sentences that matter, in the text's own words.", language: "Language", model: "Model", token: "Token",
     text: "Text", edit: "Edit", example: "Example", file: "Open a file",
-    hint: "Paste a text, or drop a file here: text, HTML, PDF, Word, mail. {0} words.",
+    hint: "Paste a text, or drop a file here: text, {1}Word, mail. {0} words.",
     query: "Question", query_hint: "Optional: what should the summary be about?", length: "Length",
     automatic: "as the model chooses", words: "{0} words at most", more: "More options", yes: "yes", no: "no", send: "Summarize", send_other: "Send",
     answer: "Summary", answer_other: "Answer", empty: "The summary will appear here.",
@@ -32,7 +32,7 @@ const WORDS = {
   ko: {
     tagline: "본문의 문장 그대로, 핵심만 골라 줍니다.", language: "언어", model: "모델", token: "토큰",
     text: "본문", edit: "편집", example: "예시", file: "파일 열기",
-    hint: "텍스트를 붙여넣거나 파일(텍스트, HTML, PDF, Word, 메일)을 끌어다 놓으세요. {0}단어.",
+    hint: "텍스트를 붙여넣거나 파일(텍스트, {1}Word, 메일)을 끌어다 놓으세요. {0}단어.",
     query: "질문", query_hint: "선택 사항: 무엇에 관한 요약이 필요한가요?", length: "길이",
     automatic: "모델이 정함", words: "최대 {0}단어", more: "추가 옵션", yes: "예", no: "아니요", send: "요약하기", send_other: "보내기",
     answer: "요약", answer_other: "결과", empty: "요약이 여기에 표시됩니다.", empty_other: "결과가 여기에 표시됩니다.",
@@ -94,6 +94,7 @@ const model = () => models.find((one) => one.name === byId("model").value);
 const isExtractive = () => model()?.signatures.includes("extract") ?? true;
 const isShown = () => shown !== null && shown.text === byId("text").value;
 const addressOf = (text) => ADDRESS.test(text.trim()) ? say("address", text.trim()) : null;
+const documents = () => byId("file").accept.includes(".html") ? "HTML, PDF, " : ""; // where the server reads them
 const wordsOf = (text) => text.match(/\S+/g)?.length ?? 0;
 
 // A browser may keep nothing.
@@ -140,7 +141,7 @@ function speak() {
   byId("keywords").setAttribute("aria-label", say("keywords"));
   byId("bar").setAttribute("aria-label", say("progress"));
   byId("query").placeholder = say("query_hint");
-  byId("hint").textContent = addressOf(byId("text").value) ?? say("hint", wordsOf(byId("text").value));
+  byId("hint").textContent = addressOf(byId("text").value) ?? say("hint", wordsOf(byId("text").value), documents());
   for (const field of fields()) describe(field);
   nameModels();
 }
