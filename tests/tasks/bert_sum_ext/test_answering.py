@@ -13,9 +13,11 @@ from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.request import SummaryRequest
 from tfsum.tasks.bert_sum_ext.answering import LARGEST, Defaults, Question, request_warnings
 
+pytestmark = pytest.mark.usefixtures("opened_once")
+
 
 @pytest.fixture(scope="module")
-def summarize():
+def summarize(opened_once):
     return tfsum.load(DEFAULT_MODEL)
 
 
@@ -29,7 +31,7 @@ def story():
 
 
 @pytest.fixture(scope="module")
-def of_today(transformer):
+def of_today(transformer, opened_once):
     """A small model that has every input of today."""
     return tfsum.load(transformer.folder)
 
