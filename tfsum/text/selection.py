@@ -106,7 +106,7 @@ def select_sentences(
     def by_rouge() -> tuple[tf.Tensor, tf.Tensor]:
         """The ranks by expected ROUGE, and how many sentences are chosen."""
         english = is_english(texts)
-        found = faults(texts.flat_values, english)
+        found = faults(tf.where(may_be, texts.flat_values, ""), english)
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
         flaws = tf.reduce_sum(own, 0)
         needs = antecedents(texts, found["pronoun"] | found["connective"], english)
