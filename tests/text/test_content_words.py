@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfsum.text.content_words import content_words
 from tfsum.text.keywords import words_of
 from tfsum.text.rows import Rows
-from tfsum.text.splitting_rules import load_tables
+from tfsum.text.splitting_rules import MOST_GROUPS, load_tables
 
 
 def found(*texts):
@@ -59,4 +59,5 @@ def test_the_language_is_that_of_each_text():
 def test_tables(table):
     words = table.get("empty", "").split()
     assert words == sorted(set(words))
+    assert table.get("endings", "").count("(") - table.get("endings", "").count("(?") <= MOST_GROUPS
     assert all(re.fullmatch(r"[^\W\d_]+(?:['-][^\W\d_]+)*", word) for word in words)

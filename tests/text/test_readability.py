@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tfsum.evaluation.readability import fault_shares, repeated_pairs
 from tfsum.text.english import is_english
-from tfsum.text.readability import antecedents, faults, without_dateline
+from tfsum.text.readability import antecedents, faults, opens_with_anaphor, without_dateline
 from tfsum.text.selection import may_be_chosen
 
 
@@ -79,6 +79,35 @@ def test_shares():
     expected = {"dateline": 1, "pronoun": 2, "connective": 0, "no_end_mark": 1, "short": 1}
     assert shares == {"quotes": 0.0, **{name: n / 4 for name, n in expected.items()}}
     assert set(fault_shares([], []).values()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    "sentence, expected",
+    [
+        ("It's old.", True),
+        ("“Their ship sank.”", True),
+        ("Anna Holt: This is old.", True),
+        ("Item one.", False),
+        ("The ship: it sank at noon.", False),
+        ("Il a coulé.", True),
+        ("Il ponte era chiuso.", False),
+        ("Cela coûte cher.", True),
+        ("Dies kostet viel.", True),
+        ("Die Stadt zahlt.", False),
+        ("Este puente es viejo.", True),
+        ("Это дорого.", True),
+        ("그는 떠났다.", True),
+        ("이 회사는 문을 닫았다.", True),
+        ("이상한 일이다.", False),
+        ("그리고 떠났다.", False),
+        ("彼は去った。", True),
+        ("他们走了。", True),
+        ("其实不是。", False),
+        ("", False),
+    ],
+)
+def test_anaphors(sentence, expected):
+    assert opens_with_anaphor(tf.constant([sentence])).numpy().tolist() == [expected]
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=6), max_size=4))

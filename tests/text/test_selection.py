@@ -90,6 +90,26 @@ def test_other_documents_change_nothing(documents):
     assert _run(documents, 3) == [_run([d], 3)[0] for d in documents]
 
 
+@pytest.mark.parametrize(
+    "scores, most, expected",
+    [
+        ([0.1, 0.9, 0.5], 2, [0, 1]),
+        ([0.1, 0.9, 0.5], 3, [0, 1, 2]),
+        ([0.1, 0.9, 0.5], 1, [1]),  # there is no room for two
+        ([0.1, 0.5, 0.9], 1, [2]),
+        ([0.1, 0.5, 0.9], 2, [1, 2]),  # nor beside what is better
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_sentence_comes_with_the_one_that_completes_it(scores, most, expected, first):
+    texts = tf.ragged.constant([["A ship sank.", "It was old.", "Rain fell."], ["Snow."]])
+    present, completing = tf.constant([first, True, True, True]), [True, False, False, False]
+    given = tf.constant([*scores, 0.5]), present, texts, [most, 1], [False, True], 3
+    indices, count = select(*given, completing=tf.constant(completing))
+    assert indices[0, : count[0]].numpy().tolist() == expected
+    assert indices[1].numpy().tolist() == [0, -1, -1]
+
+
 def test_many_sentences():
     many = [(["x", "y", "z"], 1.0, True)] * 200 + [
         (["p", "q", "r"], 0.5, True),

@@ -7,6 +7,7 @@ hold for every language whose sentences end with a mark.
 import tensorflow as tf
 
 from tfsum.text.rows import Rows, after, before
+from tfsum.text.splitting_rules import load_patterns
 from tfsum.text.white_space import UNSPACED
 
 # In ROUGE's F: what a sentence must bring more than another if it has a fault, or lacks one that it
@@ -23,6 +24,11 @@ _CONNECTIVE = (
     r"|although|though|while|because|since|indeed|in addition|in contrast|on the other hand"
     r"|as a result|for example|for instance|after all|at the same time|that['’]s why|later|earlier)"
     r"(?:[^\p{L}\p{N}_-].*)?"
+)
+# after the name of a speaker too
+_ANAPHOR = (
+    r"(?is)[^\p{{L}}\p{{N}}]*(?-i:(?:\p{{Lu}}[^\s:]* ?){{1,3}}: )?[^\p{{L}}\p{{N}}]*(?:{})"
+    r"(?:['’](?:s|d|ll|re|ve))?(?:[^\p{{L}}\p{{N}}_-].*)?"
 )
 _ENDED = r"(?s).*[.!?…。！？｡．।؟][\"'”’»)\]」』}]*"
 _SHORT = r"(?:\S+\s+){0,4}\S*"
@@ -151,6 +157,24 @@ def _parts_of_names(words: tf.Tensor, sentences: Rows) -> tuple[tf.Tensor, tf.Te
     may_go_on = is_name & ~tf.strings.regex_full_match(words, _STOPS)
     later = is_name & sentences.continues() & before(may_go_on, False)
     return after(later, False), later, is_name
+
+
+def opens_with_anaphor(sentences: tf.Tensor) -> tf.Tensor:
+    """Tells which sentences open with a pronoun or a demonstrative, by the tables of all languages.
+
+    Args:
+        sentences: Strings (N,).
+
+    Returns:
+        bool (N,).
+
+    Example:
+        >>> opens_with_anaphor(
+        ...     tf.constant(["It rained.", "이는 드물다.", "Item one."])
+        ... ).numpy().tolist()
+        [True, True, False]
+    """
+    return tf.strings.regex_full_match(sentences, _ANAPHOR.format(load_patterns()["anaphors"]))
 
 
 def without_dateline(sentences: tf.Tensor) -> tf.Tensor:

@@ -13,7 +13,7 @@ from tfsum.text.english import is_english
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
 from tfsum.text.repeats import repeats
-from tfsum.text.rows import Rows
+from tfsum.text.rows import Rows, after
 from tfsum.text.white_space import WHITE_SPACE
 
 # The best sentences of a text that are looked at: so many, or times as many as are wanted. In a
@@ -56,6 +56,7 @@ def select_sentences(
     budget: Budget | None = None,
     enough: tf.Tensor | None = None,
     by_score: tf.Tensor | None = None,
+    completing: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses the sentences of summaries, in validation as in the exported graph.
 
@@ -80,6 +81,8 @@ def select_sentences(
             default all.
         by_score: Texts whose sentences are chosen by their scores alone, (B,) bool; by default
             none with `pieces`.
+        completing: Sentences that are chosen with the one after them, where there is room for both,
+            (N,) bool; by default none.
 
     Returns:
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count
@@ -123,7 +126,7 @@ def select_sentences(
         asked = tf.fill(tf.shape(most), False) if by_score is None else by_score
         settled = tf.reduce_all(asked & (most != AUTOMATIC))
         scores, most = tf.cond(settled, lambda: (scores, most), by_rouge)
-    return select(scores, may_be, texts, most, block_trigrams, limit, budget)
+    return select(scores, may_be, texts, most, block_trigrams, limit, budget, completing)
 
 
 def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
@@ -173,6 +176,7 @@ def select(
     block_trigrams: tf.Tensor,
     limit: int | tf.Tensor,
     budget: Budget | None = None,
+    completing: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses sentences by score (ties to the earlier one; NaN counts as the lowest score).
 
@@ -218,7 +222,10 @@ def select(
         new = free & documents.is_best(tf.where(free, worth, -float("inf")))
         is_said = equal.any(of_sentences.to_values(new))
         repeats = of_sentences.any(equal.to_values(is_said))
-        return free & ~new & ~repeats, chosen | new
+        chosen |= new
+        if completing is not None:
+            chosen |= completing & after(new, False) & room.holds(chosen, documents)
+        return free & ~chosen & ~repeats, chosen
 
     _, chosen = tf.while_loop(
         lambda free, _: tf.reduce_any(free),

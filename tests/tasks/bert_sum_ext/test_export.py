@@ -452,3 +452,18 @@ def test_relevance_is_of_every_sentence_and_what_a_query_alone_chooses_by(export
     assert chosen["start"][0, 0] == given["start"][0, scores[0].argmax()]
     with pytest.raises(tf.errors.InvalidArgumentError, match="query: expected one value for each"):
         exported.ask("relevance", text=texts, query=["a"])
+
+
+@pytest.mark.parametrize(
+    "limits, expected",
+    [
+        ({"max_words": 9}, "The bridge was closed. It fell in the rain."),
+        ({"max_words": 8}, "It fell in the rain."),
+        ({"max_sentences": 1}, "It fell in the rain."),
+    ],
+)
+def test_a_hit_that_opens_with_a_pronoun_has_the_sentence_before_it(exported, limits, expected):
+    text = "The bridge was closed. It fell in the rain. Repairs of the school cost a lot."
+    asked = {"query": "fell", "query_weight": 1.0, **limits}
+    given = exported.ask("extract", text=[text], **golden.extract_inputs(1, **asked))
+    assert given["summary"][0].decode() == expected

@@ -11,8 +11,8 @@ from tfsum.text.content_words import content_words
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
 from tfsum.text.keywords import Spans, keywords, words_of
 from tfsum.text.known_words import KnownWords
-from tfsum.text.readability import without_dateline
-from tfsum.text.rows import Rows, repeat
+from tfsum.text.readability import opens_with_anaphor, without_dateline
+from tfsum.text.rows import Rows, after, repeat
 from tfsum.text.selection import may_be_chosen, select_sentences
 from tfsum.text.word_piece import WordPiece
 
@@ -135,7 +135,15 @@ def _choose(
         budget,
         enough,
         asked > 0.0,  # by the words of a summary the best for a query would be lost
+        _completing(read, texts, repeat((asked > 0.0) & (options.max_sentences == 0), read.count)),
     )
+
+
+def _completing(read: Read, texts: tf.RaggedTensor, asked: tf.Tensor) -> tf.Tensor:
+    """Whether sentences (N,) of texts with a query (N,) complete the one after them, which opens
+    with a pronoun."""
+    needs = opens_with_anaphor(texts.flat_values) & read.documents.continues()
+    return after(needs, False) & asked & may_be_chosen(texts)
 
 
 def _matters(
