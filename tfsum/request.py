@@ -86,7 +86,10 @@ class SummaryRequest(Checked):
         Count | None, Option(metavar="N", group=LENGTH), Input("max_characters", 0)
     ] = Field(None, description="The most characters, with a space between sentences.")
     tokens: Annotated[Count | None, Option(metavar="N", group=LENGTH), Input("max_tokens", 0)] = (
-        Field(None, description="The most tokens of a language model, taken as four bytes each.")
+        Field(
+            None,
+            description="The most tokens of a language model, four bytes each or by --tokenizer.",
+        )
     )
     share: Annotated[
         Annotated[float, Field(gt=0, le=1)] | None,
@@ -222,6 +225,8 @@ class SummaryAnswer:
         documents: Number of each sentence's document, from 0, in a summary of several; its offsets
             are in that one. None for a summary of one.
         keywords: Words and phrases that say most, the best first; None where none were asked for.
+        tokens: Tokens of the summary, where they are limited: four bytes each, or by the tokenizer
+            that was given.
 
     Example:
         >>> print(SummaryAnswer("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, []))
@@ -238,6 +243,7 @@ class SummaryAnswer:
     model: str = ""
     documents: list[int] | None = None
     keywords: list[Keyword] | None = None
+    tokens: int | None = None
 
     def __str__(self) -> str:
         return self.summary
@@ -263,6 +269,7 @@ class SummaryAnswer:
             newline=self.newline,
             model=self.model,
             keywords=self.keywords and [Place(**vars(word)) for word in self.keywords],
+            tokens=self.tokens,
         )
         return record.model_dump(exclude_none=True)
 
@@ -292,6 +299,7 @@ class AnswerRecord(BaseModel):
     newline: str = Field(description="What a new line was taken for.")
     model: str = Field(description="The name of the model that chose the sentences.")
     keywords: list[Place] | None = Field(None, description="The keywords, the best first.")
+    tokens: int | None = Field(None, description="Tokens of the summary, where they are limited.")
 
 
 # Language -> code -> sentence; a name in braces is a share, which is written in percent.

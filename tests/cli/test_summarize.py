@@ -31,7 +31,7 @@ class Lead:
 
     description = EXTRACTIVE
 
-    def __init__(self, path=None, model_licence="any", compute="float32"):
+    def __init__(self, path=None, model_licence="any", compute="float32", tokenizer=None):
         self.path = path
 
     def answer(self, texts, request):
@@ -67,7 +67,7 @@ def asked(monkeypatch):
     """The models that were asked for."""
     models = []
 
-    def load(path=None, model_licence="any", compute="float32"):
+    def load(path=None, model_licence="any", compute="float32", tokenizer=None):
         models.append(path)
         if path == "writer":
             return Writer()

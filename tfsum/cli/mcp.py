@@ -12,7 +12,14 @@ import re
 import sys
 
 import tfsum
-from tfsum.cli.options import COMPUTE, LICENCE, Arguments, Options, read_settings
+from tfsum.cli.options import (
+    COMPUTE,
+    LICENCE,
+    TOKENIZER,
+    Arguments,
+    Options,
+    read_settings,
+)
 from tfsum.errors import Error, needs_extra
 from tfsum.inference.model_choice import MULTILINGUAL
 from tfsum.serving.settings import McpSettings
@@ -39,6 +46,7 @@ OPTIONS: Options = {
         },
         "--model-licence": LICENCE,
         "--compute": COMPUTE,
+        "--tokenizer": TOKENIZER,
     }
 }
 
@@ -77,7 +85,8 @@ def run(arguments: Arguments) -> int:
         name = name or MULTILINGUAL  # it finds sentences by their meaning
 
     def load() -> tfsum.Summarizer:
-        model = tfsum.load(name, arguments.model_licence, compute=arguments.compute)
+        options = {"compute": arguments.compute, "tokenizer": arguments.tokenizer}
+        model = tfsum.load(name, arguments.model_licence, **options)
         if not isinstance(model, tfsum.Summarizer):
             raise Error(f"{name}: is not extractive; the tools need a model that selects")
         return model

@@ -32,6 +32,10 @@ COMPUTE = {
     "default": "float32",
     "help": "type that the model computes in (default: float32)",
 }
+TOKENIZER = {
+    "metavar": "FILE",
+    "help": "tokenizer.json of the library tokenizers, by which --tokens counts (default: 4 bytes)",
+}
 LICENCE = {
     "choices": ("any", "production"),
     "default": "any",

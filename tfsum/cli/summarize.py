@@ -17,6 +17,7 @@ from tfsum.cli.answer_files import FORMATS, AnswerFiles, RowFile
 from tfsum.cli.options import (
     COMPUTE,
     LICENCE,
+    TOKENIZER,
     Arguments,
     Options,
     flag_of,
@@ -96,6 +97,7 @@ OPTIONS: Options = {
         },
         "--model-licence": LICENCE,
         "--compute": COMPUTE,
+        "--tokenizer": TOKENIZER,
         "--server": {
             "metavar": "URL",
             "help": "ask a server at http://, https:// or grpc:// (default: $TFSUM_SERVER, if set)",
@@ -190,8 +192,8 @@ def _places(
             return None
     require(not request.together, "--together: is one answer; give --output another file")
 
-    names = ("field", "id", "encoding", "model", "model_licence", "compute", "server", "format")
-    options = {name: getattr(arguments, name) for name in (*names, "highlight")}
+    names = ["field", "id", "encoding", "model", "model_licence", "compute", "tokenizer", "server"]
+    options = {name: getattr(arguments, name) for name in (*names, "format", "highlight")}
     given = {name: value for name, value in options.items() if value not in (None, False, "any")}
     options = request.model_dump(exclude_defaults=True) | given
     if arguments.field and output.endswith(FORMATS):
@@ -216,7 +218,7 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
         Error: The model writes no summary.
 
     Example:
-        >>> words = {"model": None, "model_licence": "any"}
+        >>> words = {"model": None, "model_licence": "any", "tokenizer": None}
         >>> arguments = Arguments(**words, compute="float32", format="text")
         >>> with load(arguments, SummaryRequest(keywords=1)) as answer:
         ...     print(answer(["Rain."])[0][0])
@@ -225,17 +227,19 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
     from tfsum.tasks.load import open_model, task_of
 
     own = arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json"))
-    if own and arguments.compute != "float32":
-        arguments.parser.reject(
-            f"--compute {arguments.compute}: is for an exported model, and {arguments.model} is a"
-            " model folder; export it first: `tfsum export`"
-        )
+    options = {"compute": arguments.compute, "tokenizer": arguments.tokenizer}
+    for name, value in options.items():
+        if own and value not in (None, "float32"):
+            arguments.parser.reject(
+                f"--{name} {value}: is for an exported model, and {arguments.model} is a model"
+                " folder; export it first: `tfsum export`"
+            )
     with contextlib.ExitStack() as stack:
         if own:
             model = stack.enter_context(open_model(arguments.model))
         else:
             licence = arguments.model_licence
-            model = tfsum.load(arguments.model, licence, compute=arguments.compute)
+            model = tfsum.load(arguments.model, licence, **options)
 
         verb = task_of(model.path, model.description).verb
         require(
@@ -274,7 +278,8 @@ def connect(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize
 
     name = named_model(arguments.model, arguments.model_licence)
     token = read_token(arguments.token_file)
-    with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS) as client:
+    counted = {"tokenizer": arguments.tokenizer}
+    with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS, **counted) as client:
         signatures = client.signatures()
         if "extract" in signatures:
             yield _extracting(client, request, arguments)

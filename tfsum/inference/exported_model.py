@@ -14,6 +14,7 @@ from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.c_session import BROKEN, CallError, CSession, can_open
 from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.texts import Value, as_bytes, batches, filled
+from tfsum.inference.token_counts import token_counter
 from tfsum.loading import load_tensorflow
 
 # Types to compute in. In bfloat16 TensorFlow's optimizer makes the products of matrices and what
@@ -63,13 +64,17 @@ class ExportedModel:
         path: Directory `.../NAME/VERSION` of the model, or `.../NAME` for its newest version.
         compute: "float32"; "bfloat16", which is faster and rounds more; or "auto", bfloat16 where
             the processor has instructions for it.
+        tokenizer: tokenizer.json of the library `tokenizers`, by which the field `tokens` of a
+            request counts; None for four bytes a token.
 
     Attributes:
         path: Directory `.../NAME/VERSION`.
         description: Content of its assets.extra/tfsum.json.
+        count_tokens: Function that counts the tokens of a text.
 
     Raises:
         ExportError: There is no such model, or it is broken.
+        DataError: There is no such tokenizer.
         Error: The model cannot be computed in this type here.
 
     Example:
@@ -78,7 +83,13 @@ class ExportedModel:
         'extractive'
     """
 
-    def __init__(self, path: str | pathlib.Path, compute: str = "float32") -> None:
+    def __init__(
+        self,
+        path: str | pathlib.Path,
+        compute: str = "float32",
+        tokenizer: str | pathlib.Path | None = None,
+    ) -> None:
+        self.count_tokens = token_counter(tokenizer)
         self.path = newest(path)
         self.description = read_description(self.path)
         self._model = open_model(self.path, self.description, computed_in(compute))

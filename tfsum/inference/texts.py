@@ -1,12 +1,10 @@
 """Texts for an exported model: checked, encoded, in groups; needs no TensorFlow, as in a client."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from tfsum.errors import Error
-from tfsum.request import TOKEN_BYTES
 
 Value = bool | int | float | str | bytes  # of an input, the same for all texts
 
@@ -27,19 +25,6 @@ def as_bytes(text: str | bytes) -> bytes:
     if isinstance(text, bytes):
         return text
     return text.encode("utf-8", errors="replace")
-
-
-def tokens_of(text: str) -> int:
-    """Tokens of a language model, about.
-
-    Args:
-        text: A text.
-
-    Example:
-        >>> tokens_of("It rained.")
-        3
-    """
-    return math.ceil(len(as_bytes(text)) / TOKEN_BYTES)
 
 
 def check_texts(texts: Iterable[str]) -> list[str]:

@@ -4,6 +4,7 @@ API: for programs that people read in, which ask a language model for summaries.
 Source: OpenAI's API reference, "List models".
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 
@@ -13,7 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tfsum.inference.model_choice import AUTO
-from tfsum.inference.texts import as_bytes, tokens_of
+from tfsum.inference.texts import as_bytes
+from tfsum.inference.token_counts import CountTokens
 from tfsum.request import TOKEN_BYTES
 from tfsum.serving.chat_completions import ChatBody
 from tfsum.serving.chat_prompt import Prompt, prompt_of
@@ -110,12 +112,13 @@ class ChatApi:
 
         fields: dict[str, object] = {"text": text, "model": body.model}
         with self._summarize.use(request, fields) as servable:
-            fields |= _lengths(servable, prompt, body.most(), text)
+            count, most = self._summarize.count_tokens, body.most()
+            fields |= await asyncio.to_thread(_lengths, servable, prompt, most, text, count)
             answer = await self._summarize.answered(request, servable, fields)
         sentences = [str(each["text"]) for each in answer.get("sentences", [])]
         sentences = sentences or [str(answer["summary"])]  # of a model that writes, or of nothing
         parts = _parts(sentences, prompt.bullets)
-        answered = body.answer(servable.name, text, parts)
+        answered = await asyncio.to_thread(body.answer, servable.name, text, parts, count)
         if body.stream:
             events = body.events(answered, parts)
             return StreamingResponse(events, media_type="text/event-stream")
@@ -134,14 +137,16 @@ def _checked(fields: dict, kind: Kind) -> ChatBody | ResponsesBody:
     return body
 
 
-def _lengths(servable: Servable, prompt: Prompt, most: int | None, text: str) -> dict[str, object]:
+def _lengths(
+    servable: Servable, prompt: Prompt, most: int | None, text: str, count_tokens: CountTokens
+) -> dict[str, object]:
     """The fields of a request that say how long a summary is to be: as the prompt says, and within
     the tokens that there is room for."""
     signature = servable.signatures.get("extract")
     if signature is None:  # a model that writes has a length of its own
         return {}
     lengths: dict[str, object] = dict(prompt.lengths)
-    if most is not None and most < tokens_of(text):
+    if most is not None and most < count_tokens(text):
         if "max_tokens" in signature.inputs:
             lengths["tokens"] = most
         else:  # an older export

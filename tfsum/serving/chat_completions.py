@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from pydantic import Field
 
-from tfsum.inference.texts import tokens_of
+from tfsum.inference.token_counts import CountTokens
 from tfsum.serving.chat_prompt import Messages, PromptBody
 from tfsum.serving.request_error import require
 
@@ -40,12 +40,14 @@ class ChatBody(PromptBody):
         require(kind == "text", "response_format: a summary is text; leave it out")
         return self.messages
 
-    def answer(self, model: str, text: str, parts: Sequence[str]) -> dict[str, object]:
+    def answer(
+        self, model: str, text: str, parts: Sequence[str], count_tokens: CountTokens
+    ) -> dict[str, object]:
         """The answer of a model to a text, made of parts."""
         content = "".join(parts)
         message = {"role": "assistant", "content": content, "refusal": None}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        asked, answered = tokens_of(text), tokens_of(content)
+        asked, answered = count_tokens(text), count_tokens(content)
         return {
             "id": f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion",

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from tfsum.inference.texts import tokens_of
+from tfsum.inference.token_counts import CountTokens
 from tfsum.serving.chat_prompt import Messages, PromptBody
 from tfsum.serving.request_error import require
 
@@ -53,11 +53,13 @@ class ResponsesBody(PromptBody):
         require(kind == "text", "text.format: a summary is text; leave it out")
         return [{"role": "system", "content": self.instructions or ""}, *self.input]
 
-    def answer(self, model: str, text: str, parts: Sequence[str]) -> dict[str, object]:
+    def answer(
+        self, model: str, text: str, parts: Sequence[str], count_tokens: CountTokens
+    ) -> dict[str, object]:
         """The answer of a model to a text, made of parts."""
         content = {"type": "output_text", "text": "".join(parts), "annotations": []}
         message = {"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant"}
-        asked, answered = tokens_of(text), tokens_of("".join(parts))
+        asked, answered = count_tokens(text), count_tokens("".join(parts))
         return dict.fromkeys(NOTHING) | {
             "id": f"resp_{uuid.uuid4().hex}",
             "object": "response",

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, cast, overload
 
@@ -9,6 +10,7 @@ from tfsum.errors import require
 from tfsum.generation.generator import Generated, generated_of
 from tfsum.inference.model_choice import AUTO
 from tfsum.inference.texts import check_texts, filled
+from tfsum.inference.token_counts import token_counter
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.serving.row_costs import divide_rows, row_sizes
 from tfsum.serving.servable import Arrays, as_array, join_rows
@@ -34,9 +36,12 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         batch_characters: Characters of a request; more texts are sent in several requests.
         batch_documents: Texts of a request.
         at_once: Number of requests that are sent at the same time.
+        tokenizer: File of a tokenizer, by which the field `tokens` of a request counts; see
+            `tfsum.load`.
 
     Raises:
         Error: The address has another form, or the package for it is not installed.
+        DataError: There is no such tokenizer.
 
     Example:
         >>> async def ask():
@@ -58,7 +63,9 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         batch_characters: int = 1 << 16,
         batch_documents: int = 32,
         at_once: int = 4,
+        tokenizer: str | pathlib.Path | None = None,
     ) -> None:
+        self._count_tokens = token_counter(tokenizer)
         self._models = ServedModels(url, model, version, token, timeout, retries, at_once)
         self._batch_characters, self._batch_documents = batch_characters, batch_documents
 
@@ -183,12 +190,16 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         async def answer(model: str, texts: Sequence[str]) -> list[SummaryAnswer]:
             signatures = await self._models.signatures()
             inputs, _ = signatures[model].get("extract", (None, None))
-            question = Question(texts, request, self._models.defaults(model), inputs)
-            outputs = {
-                signature: await self._rows(model, signature, question.encoded, **inputs)
-                for signature, inputs in question.calls.items()
-            }
-            return question.answers(outputs, model)
+            question = Question(
+                texts, request, self._models.defaults(model), inputs, self._count_tokens
+            )
+            while not question.is_answered:
+                outputs = {
+                    signature: await self._rows(model, signature, question.encoded, **inputs)
+                    for signature, inputs in question.calls.items()
+                }
+                answers = question.answers(outputs, model)
+            return answers
 
         return await self._models.divided(texts, answer, request.together)
 

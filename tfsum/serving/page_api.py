@@ -21,7 +21,7 @@ from tfsum.serving.long_texts import Progress
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Arrays, Servable, byte_count
-from tfsum.serving.summarize_api import SummarizeApi
+from tfsum.serving.summarize_api import ModelCalls, SummarizeApi
 
 # Path -> (file in the folder `page`, its type)
 FILES = {
@@ -109,22 +109,24 @@ class PageApi:
     async def _stages(self, request: Request, fields: dict) -> AsyncIterator[dict[str, object]]:
         predictor = self._predictor
         with self._summarize.use(request, fields) as servable:
-            asked = await self._summarize.asked(servable, fields)
-            for name, inputs in asked.calls.items():
-                signature = servable.signatures[name]
-                await asyncio.to_thread(predictor.check_limits, signature, inputs, TIMES_LONGER)
+            asked: ModelCalls | None = await self._summarize.asked(servable, fields)
+            while asked:
+                for name, inputs in asked.calls.items():
+                    signature = servable.signatures[name]
+                    await asyncio.to_thread(predictor.check_limits, signature, inputs, TIMES_LONGER)
 
-            found: dict[str, Arrays] = {}
-            stages = self._long_outputs(servable, asked.calls)
-            async with contextlib.aclosing(stages):
-                async for stage in stages:
-                    if isinstance(stage, dict):
-                        yield {"progress": stage}
-                        continue
-                    name, outputs = stage
-                    request.scope["take"](byte_count(outputs))
-                    found[name] = outputs
-                    yield {"answer": await asyncio.to_thread(asked.answer, found)}
+                found: dict[str, Arrays] = {}
+                stages = self._long_outputs(servable, asked.calls)
+                async with contextlib.aclosing(stages):
+                    async for stage in stages:
+                        if isinstance(stage, dict):
+                            yield {"progress": stage}
+                            continue
+                        name, outputs = stage
+                        request.scope["take"](byte_count(outputs))
+                        found[name] = outputs
+                        yield {"answer": await asyncio.to_thread(asked.answer, found)}
+                asked = asked.again()
 
     async def _long_outputs(
         self, servable: Servable, calls: Mapping[str, Arrays]

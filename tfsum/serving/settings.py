@@ -145,6 +145,11 @@ class ServerSettings(Checked):
         description="Type that models compute in. bfloat16 is faster and rounds more; auto is"
         " bfloat16 where the processor has instructions for it.",
     )
+    tokenizer: Annotated[str | None, Option(metavar="FILE", group=LIMITS.group)] = Field(
+        None,
+        description="tokenizer.json of the library tokenizers, by which `tokens` and `max_tokens`"
+        " of a request count; without one a token is four bytes.",
+    )
     threads: Annotated[Size, BATCHES] = Field(
         max(1, (os.cpu_count() or 1) // 2),
         description="Batches computed at once, besides one of long documents. The default is half"

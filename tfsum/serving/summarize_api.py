@@ -20,6 +20,7 @@ from tfsum.errors import Error
 from tfsum.generation.generator import generated_of
 from tfsum.inference.model_choice import AUTO, choose_model
 from tfsum.inference.texts import as_bytes, filled
+from tfsum.inference.token_counts import CountTokens, token_counter
 from tfsum.request import SummaryRequest, Value
 from tfsum.serving.document_cache import DocumentCache
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
@@ -52,10 +53,13 @@ class ModelCalls(NamedTuple):
         calls: Signature -> its inputs.
         answer: Function from the outputs of these signatures to the answer as JSON has it; those of
             the first are enough for an answer without keywords.
+        again: Function that says what to ask in place of this, after an answer that was too long;
+            None where it was not.
     """
 
     calls: Mapping[str, Arrays]
     answer: Callable[[Mapping[str, Arrays]], dict[str, object]]
+    again: Callable[[], "ModelCalls | None"] = lambda: None
 
 
 class SummarizeApi:
@@ -66,6 +70,7 @@ class SummarizeApi:
 
     Attributes:
         routes: Routes of the application.
+        count_tokens: Function that counts the tokens of a text.
 
     Example:
         >>> from tfsum.serving import Server, ServerSettings
@@ -77,6 +82,7 @@ class SummarizeApi:
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
         self._documents = DocumentCache[Arrays](predictor.settings.document_cache)
+        self.count_tokens = token_counter(predictor.settings.tokenizer)
         self._again = asyncio.Semaphore(predictor.settings.threads)  # answers from what was read
         self.routes = [
             Route("/summarize", self.summarize, methods=["POST"]),
@@ -133,12 +139,16 @@ class SummarizeApi:
         Raises:
             RequestError: A field is wrong, or the model cannot do what is asked.
         """
-        asked = await self.asked(servable, fields)
+        asked: ModelCalls | None = await self.asked(servable, fields)
         take = request.scope["take"]
-        outputs = {}
-        for name, inputs in asked.calls.items():
-            outputs[name] = await unless_gone(request, self._outputs(servable, name, inputs, take))
-        return asked.answer(outputs)
+        while asked:
+            outputs = {}
+            for name, inputs in asked.calls.items():
+                found = self._outputs(servable, name, inputs, take)
+                outputs[name] = await unless_gone(request, found)
+            answer = asked.answer(outputs)
+            asked = asked.again()
+        return answer
 
     async def _outputs(self, servable: Servable, name: str, inputs: Arrays, take: Take) -> Arrays:
         """The outputs of a signature for one text, which is not read again if it was lately."""
@@ -241,7 +251,7 @@ class SummarizeApi:
             # of more fields than there are some are unknown, and a few of them are enough to say so
             body = SummarizeBody(**dict(itertools.islice(fields.items(), MOST_FIELDS)))
             if "extract" in servable.signatures:
-                return await asyncio.to_thread(_extracted, servable, body)
+                return await asyncio.to_thread(_extracted, servable, body, self.count_tokens)
             return _written(servable, body)
         except RequestError:
             raise
@@ -249,21 +259,24 @@ class SummarizeApi:
             raise invalid(str(error)) from None
 
 
-def _extracted(servable: Servable, body: SummarizeBody) -> ModelCalls:
+def _extracted(servable: Servable, body: SummarizeBody, count_tokens: CountTokens) -> ModelCalls:
     """What is asked of an extractive model."""
     texts = body.text if isinstance(body.text, list) else [body.text]
-    defaults = defaults_of(servable.description)
-    question = Question(texts, body, defaults, servable.signatures["extract"].inputs)
+    defaults, inputs = defaults_of(servable.description), servable.signatures["extract"].inputs
+    question = Question(texts, body, defaults, inputs, count_tokens)
 
     def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
         rows = {name: _rows(arrays) for name, arrays in outputs.items()}
         (found,) = question.answers(rows, servable.name)
         return {"model": servable.name, "version": servable.version, **found.record()}
 
+    def calls() -> ModelCalls:
+        inputs = {name: _inputs(question.encoded, given) for name, given in question.calls.items()}
+        return ModelCalls(inputs, answer, lambda: None if question.is_answered else calls())
+
     for name in question.calls:
         servable.signature(name)  # an older export may lack it
-    calls = {name: _inputs(question.encoded, given) for name, given in question.calls.items()}
-    return ModelCalls(calls, answer)
+    return calls()
 
 
 def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tfsum.errors import ExportError
+from tfsum.errors import Error, ExportError
 from tfsum.formats.config_json import read_json
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.model_choice import AUTO, SUMMARIZERS, Licence, named_model
@@ -84,7 +84,8 @@ def load(
         path: Folder `.../NAME/VERSION` or `.../NAME`, or the name of a shipped model; by default
             one of the shipped summarizers, which is chosen by the text.
         model_licence: "production" for models alone whose training data allow production.
-        **options: Options of `ExportedModel`: `compute`, such as "auto".
+        **options: Options of `ExportedModel`: `compute`, such as "auto", and `tokenizer`, a file by
+            which the field `tokens` of a request counts.
 
     Returns:
         A callable: a `Summarizer` for an extractive model, a `Generator` for an abstractive one, a
@@ -92,7 +93,7 @@ def load(
 
     Raises:
         ExportError: The model does not exist or is corrupt.
-        Error: The model cannot be computed in this type here.
+        Error: The model cannot be computed in this type here, or answers within no tokens.
 
     Example:
         >>> summarize = load()
@@ -107,6 +108,11 @@ def load(
         folders = {name: newest(name)}
     folder, *others = folders.values() or [shipped_model()]
     task = task_of(folder, read_description(folder))
+    if options.get("tokenizer") and task.export_kind != "extractive":
+        raise Error(
+            f"tokenizer: counts the tokens of sentences that a model selects, and {folder} is"
+            f" {task.export_kind}; leave it out"
+        )
     if others:
         return task.need(task.by_text, "by_text")(folders, **options)
     return task.need(task.exported_model, "exported_model")(folder, **options)

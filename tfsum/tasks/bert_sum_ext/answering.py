@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tfsum.errors import Error
-from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes, check_texts, tokens_of
+from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes, check_texts
+from tfsum.inference.token_counts import CountTokens, tokens_of
 from tfsum.request import (
     DOCUMENT_SEPARATOR,
     INPUTS,
@@ -32,6 +33,7 @@ LIMITS = ("words", "characters", "tokens", "share", "min_score")
 NEAR = 0.93
 FEW = 0.45  # of the share of frequent words that the training corpus has
 WRITTEN_TOGETHER = "\u0e00"  # the first letter of Thai, which CJK and Hangul follow
+BEGINNING = 20_000  # characters of a text whose tokens are counted first
 WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
 
 Row = Mapping[str, np.ndarray]  # output of a signature -> its value for one text
@@ -99,10 +101,13 @@ class Question:
             not say it: a request that gives no limit is then answered by the export's default
             signature.
         inputs: Names of the inputs of the model's signature `extract`; None for all of today.
+        count_tokens: Function that counts the tokens of a text, see `token_counter`.
 
     Attributes:
         encoded: The input `text` of every call, in UTF-8.
         calls: Signature -> its other inputs, each a value for all texts.
+        is_answered: Whether the last answers keep within their tokens; else the calls, which ask
+            for fewer now, are to be made again.
 
     Raises:
         Error: An element is not a str, or the export cannot do what is asked.
@@ -119,7 +124,9 @@ class Question:
         request: SummaryRequest,
         defaults: Defaults | None,
         inputs: Collection[str] | None = None,
+        count_tokens: CountTokens = tokens_of,
     ) -> None:
+        self._count_tokens, self.is_answered = count_tokens, False
         self._given = check_texts(texts)
         self._request, self._defaults = request, defaults or Defaults()
         self._texts = self._given
@@ -161,12 +168,31 @@ class Question:
             ]
         if self._request.together:
             answers = [with_documents(answer, self._given) for answer in answers]
+        self.is_answered = self._keep_tokens(answers)
         return answers
+
+    def _keep_tokens(self, answers: Sequence[SummaryAnswer]) -> bool:
+        """Whether answers have as few tokens as they can and were to have; else the graph, which
+        knows tokens of four bytes alone, is asked for as many fewer as they are over."""
+        most = self._request.tokens or LARGEST
+        over = [each for each in answers if (each.tokens or 0) > most and len(each.sentences) > 1]
+        if over:
+            fewer = min(tokens_of(each.summary) * most // (each.tokens or 1) for each in over)
+            self.calls["extract"][INPUTS["tokens"].name] = max(1, fewer)
+        return not over
+
+    def _in_bytes(self, tokens: int) -> int:
+        """About how many tokens of four bytes so many tokens are, by the beginning of the text."""
+        beginning = "".join(self._texts[:1])[:BEGINNING]
+        counted = self._count_tokens(beginning) or 1
+        return max(1, tokens * (tokens_of(beginning) or 1) // counted)
 
     def _inputs(self, known: Collection[str] | None) -> dict[str, Value]:
         """The inputs of the signature `extract`, of those that the model knows."""
         request, defaults = self._request, self._defaults
         given = {name: getattr(request, name) for name in INPUTS}
+        if request.tokens:
+            given["tokens"] = self._in_bytes(request.tokens)
         if given["sentences"] is None and all(given[name] is None for name in LIMITS):
             given["sentences"] = defaults.sentences
         if given["sentences"] == "auto":
@@ -205,6 +231,7 @@ class Question:
         offsets = _places(text, row)
         sentences = [text[start:end] for start, end in offsets]
         summary = _in_a_row(sentences, newline)
+        tokens = None if self._request.tokens is None else self._count_tokens(summary)
         return SummaryAnswer(
             summary,
             sentences,
@@ -212,9 +239,12 @@ class Question:
             offsets,
             float(row["coverage"]),
             _warnings(text, row, self._defaults)
-            + request_warnings(self._request, text, summary, float(row.get("nearest", 0.0))),
+            + request_warnings(
+                self._request, text, summary, float(row.get("nearest", 0.0)), tokens or 0
+            ),
             newline,
             model,
+            tokens=tokens,
         )
 
 
@@ -275,7 +305,7 @@ def _in_a_row(sentences: Sequence[str], newline: str) -> str:
 
 
 def request_warnings(
-    request: SummaryRequest, text: str, summary: str, nearest: float = 0.0
+    request: SummaryRequest, text: str, summary: str, nearest: float = 0.0, tokens: int = 0
 ) -> list[AnswerWarning]:
     """What of a request an answer could not keep.
 
@@ -284,6 +314,7 @@ def request_warnings(
         text: The text.
         summary: Its summary.
         nearest: Best cosine of a sentence with the query, by a model that has embeddings.
+        tokens: Tokens of the summary, where they are limited.
 
     Example:
         >>> request_warnings(SummaryRequest(words=1, query="zebra"), "It rained.", "It rained.")
@@ -302,7 +333,7 @@ def request_warnings(
     limits = (
         (request.words, len(summary.split())),
         (request.characters, len(summary)),
-        (request.tokens, tokens_of(summary)),
+        (request.tokens, tokens),
     )
     return warnings_of(
         {

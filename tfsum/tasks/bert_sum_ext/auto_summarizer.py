@@ -8,6 +8,7 @@ from tfsum.inference.exported_model import computed_in
 from tfsum.inference.model_choice import divide_texts
 from tfsum.inference.saved_model import read_description
 from tfsum.inference.texts import check_texts
+from tfsum.inference.token_counts import token_counter
 from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryRequest
 from tfsum.tasks.bert_sum_ext.read_once import Reading, model_of, open_document
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
@@ -21,6 +22,7 @@ class AutoSummarizer(Summarizer):
     Args:
         folders: Name of a model -> its directory `.../NAME/VERSION`.
         compute: Type to compute in, as in `ExportedModel`.
+        tokenizer: File of a tokenizer, as in `ExportedModel`.
 
     Attributes:
         path: Directory of the first model.
@@ -37,7 +39,13 @@ class AutoSummarizer(Summarizer):
         'bert_sum_ext_news_en'
     """
 
-    def __init__(self, folders: Mapping[str, pathlib.Path], compute: str = "float32") -> None:
+    def __init__(
+        self,
+        folders: Mapping[str, pathlib.Path],
+        compute: str = "float32",
+        tokenizer: str | pathlib.Path | None = None,
+    ) -> None:
+        self.count_tokens = token_counter(tokenizer)
         self.path = next(iter(folders.values()))
         self.description = read_description(self.path)
         self._folders, self._compute = folders, computed_in(compute)
@@ -86,6 +94,7 @@ class AutoSummarizer(Summarizer):
         """The model of this name, opened when it is first asked for."""
         if name not in self._opened:
             self._opened[name] = Summarizer(self._folders[name], self._compute)
+            self._opened[name].count_tokens = self.count_tokens
         return self._opened[name]
 
     def _divided(

@@ -108,10 +108,17 @@ class Reading:
                     " text again"
                 )
         request = request.model_copy(update={"newline": self._newline})
-        extract = self._model.inputs("extract")
-        question = Question([self.text], request, defaults_of(self._model.description), extract)
-        rows = {name: [self._ask(name, inputs)] for name, inputs in question.calls.items()}
-        return question.answers(rows, self._model.path.parent.name)[0]
+        question = Question(
+            [self.text],
+            request,
+            defaults_of(self._model.description),
+            self._model.inputs("extract"),
+            self._model.count_tokens,
+        )
+        while not question.is_answered:
+            rows = {name: [self._ask(name, inputs)] for name, inputs in question.calls.items()}
+            (answer,) = question.answers(rows, self._model.path.parent.name)
+        return answer
 
     def keywords(self, number: int = 8) -> list[Keyword]:
         """The words and phrases that carry the text.

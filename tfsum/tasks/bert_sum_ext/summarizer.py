@@ -5,6 +5,7 @@ from typing import Literal, Unpack, overload
 
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts
+from tfsum.inference.token_counts import tokens_of
 from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of, keywords_of
 from tfsum.tasks.bert_sum_ext.read_once import Reading, model_of, open_document
@@ -79,15 +80,24 @@ class Summarizer(ExportedModel):
         Raises:
             Error: An element is not a str, or the model cannot do what is asked.
         """
-        inputs = self.inputs("extract")
-        question = Question(texts, request, defaults_of(self.description), inputs)
-        return question.answers(
-            {
+        is_counted = request.tokens and self.count_tokens is not tokens_of
+        if is_counted and len(texts) > 1 and not request.together:  # each has tokens of its length
+            return [self.answer([text], request)[0] for text in check_texts(texts)]
+
+        question = Question(
+            texts,
+            request,
+            defaults_of(self.description),
+            self.inputs("extract"),
+            self.count_tokens,
+        )
+        while not question.is_answered:
+            rows = {
                 name: self._ask(name, {"text": question.encoded}, **inputs)
                 for name, inputs in question.calls.items()
-            },
-            self.path.parent.name,
-        )
+            }
+            answers = question.answers(rows, self.path.parent.name)
+        return answers
 
     def together(
         self,
