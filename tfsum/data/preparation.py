@@ -23,13 +23,20 @@ from tfsum.terminal_size import bar_size
 LOCK = ".lock"  # of a folder of records that is being written
 
 
-def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+def batched(items: Iterable[Any], size: int = 32, unit: str = "") -> Iterator[list[Any]]:
     """Lists of `size` items, the last one of what is left.
+
+    Args:
+        items: Items, one after another.
+        size: Items of a list at most.
+        unit: Name of the items in a progress bar on standard error; without it there is none.
 
     Example:
         >>> list(batched("abcde", 2))
         [['a', 'b'], ['c', 'd'], ['e']]
     """
+    if unit:
+        items = tqdm.tqdm(items, unit=f" {unit}", file=sys.stderr, **bar_size())
     items = iter(items)
     while batch := list(itertools.islice(items, size)):
         yield batch

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 
+from tfsum.data.preparation import batched
 from tfsum.data.readers import Corpus, corpus_name, read_pairs
 from tfsum.errors import DataError, Error
-from tfsum.evaluation.batched import batched
 from tfsum.evaluation.bleu import score_with_interval
 from tfsum.evaluation.comparison import Report, bootstrap_intervals
 from tfsum.evaluation.rouge import METRICS, score_each
@@ -117,7 +117,9 @@ def evaluate(
         )
 
     answers = [
-        written for group in batched(whole) for written in generator([text for text, _ in group])
+        written
+        for group in batched(whole, unit="documents")
+        for written in generator([text for text, _ in group])
     ]
 
     texts = [written.summary for written in answers]

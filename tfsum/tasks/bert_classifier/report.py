@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tfsum.data.preparation import batched
 from tfsum.data.readers import Corpus, corpus_name
-from tfsum.evaluation.batched import batched
 from tfsum.evaluation.comparison import Report, bootstrap_intervals, comparison_lines
 from tfsum.tasks.bert_classifier.batches import read_labelled
 from tfsum.tasks.bert_classifier.classifier import Classifier
@@ -104,7 +104,7 @@ def evaluate(
     labels = dataclasses.replace(every, texts=texts, labels=every.labels[:limit]).label_ids(names)
     answers = [
         answer
-        for group in batched(texts, "texts")
+        for group in batched(texts, unit="texts")
         for answer in classifier(*map(list, zip(*group, strict=True)))
     ]
     if cut := sum(answer.coverage < 1 for answer in answers):

@@ -12,9 +12,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from tfsum.data.documents.oracle import greedy_labels
+from tfsum.data.preparation import batched
 from tfsum.data.readers import Corpus, corpus_name, read_corpus
 from tfsum.errors import DataError, Error
-from tfsum.evaluation.batched import batched
 from tfsum.evaluation.comparison import DIFFERENCE, Report, bootstrap_intervals, comparison_lines
 from tfsum.evaluation.readability import fault_shares, repeated_pairs
 from tfsum.evaluation.rouge import METRICS, score_each
@@ -135,14 +135,16 @@ def evaluate(
         told = {"sentences": sentences}
         splitter, split = SentenceSplitter(summarizer.description["text"]["newline"]), []
         systems: dict[str, list[list[str]]] = {"model": []}
-        for texts in batched([document["text"] for document in documents]):
+        for texts in batched([document["text"] for document in documents], unit="documents"):
             answers = summarizer(texts, sentences=sentences)
             systems["model"] += [answer.sentences for answer in answers]
             rows = splitter.split(texts)["sentences"].to_list()
             split += [[sentence.decode("utf-8") for sentence in row] for row in rows]
     else:
         scored = [
-            summarizer.score(document["text"]) for group in batched(documents) for document in group
+            summarizer.score(document["text"])
+            for group in batched(documents, unit="documents")
+            for document in group
         ]
         systems = original_systems(
             [(each.sentences, each.scores) for each in scored],
