@@ -48,20 +48,17 @@ def prepare_data(recipe: RecipeSettings) -> PreparedRecords:
     case = {"lowercase": text.lowercase, "strip_accents": text.strip_accents}
     options = data.model_dump(include=set(PairPreparation.model_fields)) | case
     options["target_vocabulary"] = files[1]
-    train = PairPreparation(**options, target_corpus=data.train_target)
-    # the original pairs, not windows of them
-    options |= {"window_sentences": None, "target_corpus": data.validation_target}
+    # of validation the original pairs, not windows of them
+    original = options | {"window_sentences": None}
     splits = {
-        "train": (data.train, train),
-        "validation": (data.validation, PairPreparation(**options)),
-    }
-    settings = {
-        **case,
-        "max_source_length": data.max_source_length,
-        "cut_sources": data.cut_sources,
+        "train": (data.train, PairPreparation(**options, target_corpus=data.train_target)),
+        "validation": (
+            data.validation,
+            PairPreparation(**original, target_corpus=data.validation_target),
+        ),
     }
     return PreparedRecords(
-        settings,
+        {**case, "max_source_length": data.max_source_length, "cut_sources": data.cut_sources},
         prepare_splits(data.records, files[0], splits),
         [WordPiece.from_file(file, **case) for file in files],
     )
@@ -223,14 +220,19 @@ class PairRun(Run[Transformer, TrainSettings]):
         self.vocabularies = [source]
         if source != target:
             self.vocabularies.append(target)
-        self._pairs = load_pairs(data.records["train"])
+        train = load_pairs(data.records["train"])
         if settings.shuffle_sources:
-            self._pairs = self._pairs.with_shuffled_sources(settings.seed)
+            train = train.with_shuffled_sources(settings.seed)
+        if beyond := int((train.target_counts + 1 > model.max_length).sum()):
+            log(
+                f"{beyond} training targets have more than {model.max_length} tokens, the [model]"
+                " max_length at which answers stop"
+            )
         self.batcher, validation = (
             PairBatcher(
                 pairs, settings.tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id
             )
-            for pairs in (self._pairs, load_pairs(data.records["validation"]))
+            for pairs in (train, load_pairs(data.records["validation"]))
         )
         references = (target for _, target in pair_texts(data.records["validation"]))
         self.validation: AnswerValidation = AnswerValidation(
@@ -242,16 +244,6 @@ class PairRun(Run[Transformer, TrainSettings]):
             evaluate.tokenize,
             evaluate.words,
         )
-
-    def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs how many targets are longer than answers will be."""
-        most = self.model.max_length
-        if beyond := int((self._pairs.target_counts + 1 > most).sum()):
-            log(
-                f"{beyond} training targets have more than {most} tokens, the [model] max_length at"
-                " which answers stop"
-            )
-        return super().fit()
 
     def measure(self) -> dict[str, float]:
         """The loss on the validation pairs, and BLEU or ROUGE of the greedy answers."""
