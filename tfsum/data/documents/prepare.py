@@ -24,7 +24,6 @@ from tfsum.data.readers import fingerprint, read_corpus
 from tfsum.data.settings import LabelSettings, MaxSentences, TextSettings
 
 UNLABELLED = -1.0  # the label of the sentences of a text without a summary
-_SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
 class DocumentWriter(RecordWriter):
@@ -50,7 +49,7 @@ class DocumentWriter(RecordWriter):
     def records(
         self, name: str, documents: Iterator[dict[str, Any]], counts: collections.Counter
     ) -> Iterator[bytes]:
-        for batch in batched(documents, _SPLIT_TOGETHER):
+        for batch in batched(documents):
             if self.settings["labels"] == "corpus":
                 rows = [[text.encode() for text in document["sentences"]] for document in batch]
             else:

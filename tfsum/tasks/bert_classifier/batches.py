@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.data.batcher import TokenBudgetBatcher, padded
+from tfsum.data.preparation import batched
 from tfsum.data.readers import Corpus, corpus_name, read_columns
 from tfsum.errors import DataError
 from tfsum.text.packing import pack
@@ -199,9 +200,8 @@ def pack_texts(
     counts = collections.Counter(
         texts=len(texts), tokens=0, unknown_pieces=0, empty=0, texts_cut=0, pieces_cut=0
     )
-    for first in range(0, len(texts), _TOGETHER):
-        sides = zip(*texts.texts[first : first + _TOGETHER], strict=True)
-        text, *pair = (word_piece.tokenize(list(side)) for side in sides)
+    for together in batched(texts.texts, _TOGETHER):
+        text, *pair = (word_piece.tokenize(list(side)) for side in zip(*together, strict=True))
         packed = pack(text, max_length, word_piece.cls_id, word_piece.sep_id, *pair)
 
         rows = {name: value.numpy() for name, value in packed.items()}

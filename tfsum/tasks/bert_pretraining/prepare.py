@@ -36,7 +36,6 @@ WITHOUT_SENTENCES = (
     "their sentences are of control characters alone, which are not read; look at the file's"
     " encoding"
 )
-_SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
 class SegmentPreparation(PairSettings, TextSettings, Preparation):
@@ -221,7 +220,7 @@ class SentencePairWriter(RecordWriter):
         self, documents: Iterator[str], counts: collections.Counter
     ) -> Iterator[list[list[int]]]:
         """The documents that have any, as sentences of pieces."""
-        for batch in batched(documents, _SPLIT_TOGETHER):
+        for batch in batched(documents):
             sentences = self.splitter.split(batch)["sentences"]
             pieces = sentences.with_flat_values(self.word_pieces[0].tokenize(sentences.flat_values))
             for document in pieces.to_list():
