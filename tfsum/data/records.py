@@ -245,9 +245,11 @@ def shard_paths(paths: Paths) -> list[pathlib.Path]:
         tfsum.errors.DataError: records: no *.tfrecord found at no_such_file.tfrecord; ...
     """
     given = [paths] if isinstance(paths, str | pathlib.Path) else paths
-    files: list[pathlib.Path] = []
-    for path in map(pathlib.Path, given):
-        files += sorted(path.glob("*.tfrecord")) or [path]
+    files = [
+        file
+        for path in map(pathlib.Path, given)
+        for file in sorted(path.glob("*.tfrecord")) or [path]
+    ]
     if missing := [str(path) for path in files if not path.is_file()]:
         raise DataError(
             f"records: no *.tfrecord found at {', '.join(missing)}; write them with `tfsum prepare`"

@@ -33,14 +33,12 @@ class EnglishTokenizer(Tokenizer):
     """
 
     def __init__(self) -> None:
-        self._latin = DefaultTokenizer(use_stemmer=True)
+        self._tokenizers = (DefaultTokenizer(use_stemmer=True).tokenize, split_words)
 
     def tokenize(self, text: str) -> list[str]:
         """Splits a text into words."""
-        words: list[str] = []
-        for i, run in enumerate(_OTHER_SCRIPTS.split(text)):
-            words += split_words(run) if i % 2 else self._latin.tokenize(run)
-        return words
+        runs = _OTHER_SCRIPTS.split(text)  # Latin ones and others in turn
+        return [word for i, run in enumerate(runs) for word in self._tokenizers[i % 2](run)]
 
 
 def score_pair(

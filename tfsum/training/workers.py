@@ -366,9 +366,7 @@ def check_same_training(workers: Workers, recipe: Mapping[str, Mapping[str, Any]
 def _identity(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Name -> value of what must be the same on all workers."""
     found = {f"the version of {name}": importlib.metadata.version(name) for name in PACKAGES}
-    for name, value in keys_of(recipe).items():
-        found[name] = json.dumps(value, default=os.fspath)
-
+    found |= {name: json.dumps(value, default=os.fspath) for name, value in keys_of(recipe).items()}
     for value in filter(None, recipe.get("data", {}).values()):
         # Most are no corpus; whoever reads one reports its faults.
         with contextlib.suppress(DataError, OSError, TypeError):
