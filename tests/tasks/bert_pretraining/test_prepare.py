@@ -113,7 +113,7 @@ def test_plain_text_is_the_originals_format(tmp_path, corpus):
 def test_a_corpus_of_one_document_is_one_error(tmp_path, corpus):
     (tmp_path / "one.txt").write_text("the cat sat .\nthe dog ran .\n")
     with pytest.raises(
-        DataError, match=r"one.txt: found one document, expected two or more: .* an empty line"
+        DataError, match=r"one.txt, part 'all' of it: found one document, .* an empty line"
     ):
         prepared(tmp_path / "one.txt", tmp_path)
     assert not list((tmp_path / "out").glob("*.tfrecord*"))

@@ -122,11 +122,7 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
 
         def names_for(size: int) -> list[str]:
             if size == 1 and self.next_sentence != "none":
-                source = str(corpus)
-                if self.part != "all":
-                    source += f", part {self.part!r} of it"
-                raise DataError(one_document(source))
-
+                raise DataError(one_document(f"{corpus}, part {self.part!r} of it"))
             return shard_names("pairs", min(self.shards, max(1, size // 2)))
 
         counts = write_records(
@@ -144,9 +140,7 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
         if counts["pairs"]:
             return counts
 
-        why = WITHOUT_SENTENCES
-        if counts["documents"]:
-            why = WITHOUT_PAIRS
+        why = WITHOUT_PAIRS if counts["documents"] else WITHOUT_SENTENCES
         raise DataError(
             f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}"
         )

@@ -5,7 +5,6 @@ import collections
 import functools
 import pathlib
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tfsum.data.documents.oracle import greedy_labels
 from tfsum.data.preparation import (
@@ -134,9 +133,8 @@ class PairPreparation(CaseSettings, PairSettings, Preparation):
             lines_beyond target_lines; sources_cut and pieces_cut with them; pairs dropped, by the
             first reason: empty_source, empty_target, duplicates, long_source, long_target.
         """
-        fields = PairSettings.model_fields | CaseSettings.model_fields
-        settings: dict[str, Any] = self.model_dump(include=set(fields))
-        settings["strip_accents"] = self.loses_accents
+        fields = {*PairSettings.model_fields, *CaseSettings.model_fields}
+        settings = self.model_dump(include=fields) | {"strip_accents": self.loses_accents}
         if self.window_sentences is None:
             settings["window_targets"] = None
         names = ["pairs.tfrecord"]
