@@ -124,7 +124,7 @@ MAIL = b"From a@b Mon Mar 11 16:45:00 2024\nSubject: Rain\n\nIt rained.\n> Did i
 
 
 def test_files_of_the_command_line_are_read_in_one_process():
-    read = apart.Reader()
+    read = apart.ApartReader()
     first, second = read(MAIL * 2, "a.mbox", LIMIT)
     assert (first["name"], second["text"]) == ("a.mbox:1", "It rained.") and first["left_out"]
     process = read._process
@@ -136,7 +136,7 @@ def test_files_of_the_command_line_are_read_in_one_process():
 
 
 def test_after_a_file_that_ends_the_process_comes_another(monkeypatch):
-    read = apart.Reader()
+    read = apart.ApartReader()
     with monkeypatch.context() as patch:
         patch.setattr("tfsum.inputs.apart.sys.executable", "false")
         with pytest.raises(DataError, match="a.txt: cannot be read; it seems to be damaged"):
@@ -147,7 +147,7 @@ def test_after_a_file_that_ends_the_process_comes_another(monkeypatch):
 
 def test_a_limit_of_time_on_the_command_line(sleeping, monkeypatch):
     monkeypatch.setattr(apart, "OWN_SECONDS", 0.01)
-    read = apart.Reader()
+    read = apart.ApartReader()
     with pytest.raises(DataError, match="a.pdf: was not read in 0.01 s, the limit for a file"):
         read(b"%PDF-1.7", "a.pdf", LIMIT)
     assert read._process is None

@@ -161,6 +161,7 @@ def sections_read(kind: str) -> dict[str, set[str]]:
         "data/preparation.py",
         "data/documents/prepare.py",
         "data/settings.py",
+        "tasks/starting_point.py",
     )
     files = [*folder.glob("*.py"), *(package / "training").glob("*.py")]
     files += [package / name for name in shared]

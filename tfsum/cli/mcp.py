@@ -41,8 +41,7 @@ OPTIONS: Options = {
         },
         "--model": {
             "metavar": "FOLDER",
-            "help": f"an extractive SavedModel that tfsum exported (default: auto; {MULTILINGUAL}"
-            " with --proxy)",
+            "help": f"an extractive SavedModel (default: auto; with --proxy {MULTILINGUAL})",
         },
         "--model-licence": LICENCE,
         "--compute": COMPUTE,

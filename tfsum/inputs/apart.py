@@ -57,12 +57,12 @@ async def text_apart(data: bytes, name: str, seconds: float, limit: int) -> str:
     return "\n\n".join(document["text"] for document in _documents(_parsed(line, name)))
 
 
-class Reader:
+class ApartReader:
     """Reads the files of the command line, all in one process; after a file that ends it, in
     another.
 
     Example:
-        >>> [fields["text"] for fields in Reader()(b"It rained.", "a.txt", 1000)]
+        >>> [fields["text"] for fields in ApartReader()(b"It rained.", "a.txt", 1000)]
         ['It rained.']
     """
 
@@ -110,7 +110,7 @@ class Reader:
         return _documents(answer)
 
 
-read_apart = Reader()
+read_apart = ApartReader()
 
 
 def _command() -> list[str]:

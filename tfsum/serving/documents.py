@@ -18,7 +18,7 @@ T = TypeVar("T")
 URI = "tfsum://documents/"  # before the id of a document
 
 
-class Document:
+class ReadDocument:
     """A text, with what a model has read of it.
 
     Args:
@@ -29,7 +29,7 @@ class Document:
         id: Name that agents know it by, of its text and `newline`.
 
     Example:
-        >>> Document("It rained.").id
+        >>> ReadDocument("It rained.").id
         'eefd119b6e7bfa91'
     """
 
@@ -94,23 +94,23 @@ class Documents:
 
     Example:
         >>> import tfsum
-        >>> asyncio.run(Documents(tfsum.load, limit=1 << 20).read(Document("It rained."))).text
+        >>> asyncio.run(Documents(tfsum.load, limit=1 << 20).read(ReadDocument("It rained."))).text
         'It rained.'
     """
 
     def __init__(self, load: Callable[[], Summarizer], limit: int) -> None:
         self._load, self._models = load, [load()]
         self._computing = asyncio.Lock()  # a model is stopped for one request
-        self._kept = DocumentCache[Document](limit)
+        self._kept = DocumentCache[ReadDocument](limit)
         self.rate = 1e-4
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[ReadDocument]:
         return iter(self._kept.values())
 
-    def __contains__(self, document: Document) -> bool:
+    def __contains__(self, document: ReadDocument) -> bool:
         return self._kept.find(document.id) is not None
 
-    def find(self, id: str) -> Document:
+    def find(self, id: str) -> ReadDocument:
         """The document of this id.
 
         Args:
@@ -127,7 +127,7 @@ class Documents:
             )
         return document
 
-    async def read(self, new: Document) -> Document:
+    async def read(self, new: ReadDocument) -> ReadDocument:
         """Reads a document, if it was not read lately.
 
         Args:
@@ -144,7 +144,7 @@ class Documents:
             self.keep(document)
         return document
 
-    def keep(self, document: Document) -> None:
+    def keep(self, document: ReadDocument) -> None:
         """Keeps a document, which need not be read yet, if there is room for it.
 
         Args:

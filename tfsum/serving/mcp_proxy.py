@@ -37,7 +37,7 @@ from pydantic import BaseModel, Field, model_validator
 from tfsum.errors import Error
 from tfsum.inference.token_counts import tokens_of
 from tfsum.json_text import read_json_object
-from tfsum.serving.documents import URI, Document, Documents
+from tfsum.serving.documents import URI, Documents, ReadDocument
 from tfsum.serving.mcp_tools import Context, McpTools
 from tfsum.serving.tool_results import (
     fitted,
@@ -284,8 +284,8 @@ class McpProxy(McpTools):
         for number, room in rooms.items():
             if tokens_of(texts[number]) <= room:
                 continue
-            whole = Document(texts[number])
-            part = Document(whole.text[:MOST_READ])
+            whole = ReadDocument(texts[number])
+            part = ReadDocument(whole.text[:MOST_READ])
             if part.text != whole.text:
                 self._documents.keep(whole)
             part = await self._read(context, part, reached, reached + 1)

@@ -35,7 +35,7 @@ from tfsum.errors import Error
 from tfsum.inference.token_counts import tokens_of
 from tfsum.inputs.apart import text_apart
 from tfsum.request import MOST_KEYWORDS, AnswerRecord, Count, Newline, Place, SummaryRequest
-from tfsum.serving.documents import URI, Document, Documents
+from tfsum.serving.documents import URI, Documents, ReadDocument
 from tfsum.settings import Checked
 
 TICK = 2.0  # seconds between two looks at how far a text is
@@ -95,7 +95,7 @@ class Call(Checked):
         """What is asked of each text."""
         raise NotImplementedError
 
-    def record(self, model: tfsum.Summarizer, document: Document) -> Record:
+    def record(self, model: tfsum.Summarizer, document: ReadDocument) -> Record:
         """The answer to a text.
 
         Args:
@@ -112,7 +112,7 @@ class ReadTool(Call):
     end: int | None = Field(None, ge=0, description="Character after the part.")
     output = TypeAdapter(DocumentRecord | Several[DocumentRecord])
 
-    def record(self, model: tfsum.Summarizer, document: Document) -> Record:
+    def record(self, model: tfsum.Summarizer, document: ReadDocument) -> Record:
         text = document.text
         part = slice(self.start, self.end)
         record = DocumentRecord(
@@ -162,7 +162,7 @@ class KeywordsTool(Call):
     def request(self) -> SummaryRequest:
         return SummaryRequest(sentences=1, keywords=self.number)
 
-    def record(self, model: tfsum.Summarizer, document: Document) -> Record:
+    def record(self, model: tfsum.Summarizer, document: ReadDocument) -> Record:
         return {"keywords": super().record(model, document)["keywords"]}
 
 
@@ -297,7 +297,9 @@ class McpTools:
             await context.session.report_progress(number + 1, len(texts))
         return {"answers": answers} if is_list else answers[0]
 
-    async def _read(self, context: Context, new: Document, before: float, total: float) -> Document:
+    async def _read(
+        self, context: Context, new: ReadDocument, before: float, total: float
+    ) -> ReadDocument:
         """Reads a document, and says every few seconds how far it is, as the last one tells."""
         begin, expected = time.monotonic(), self._documents.rate * len(new.text)
         reading = asyncio.ensure_future(self._documents.read(new))
@@ -310,13 +312,13 @@ class McpTools:
         finally:
             reading.cancel()
 
-    async def _texts(self, call: Call) -> list[Document]:
+    async def _texts(self, call: Call) -> list[ReadDocument]:
         """The texts of a call."""
         if [call.text, call.file, call.document].count(None) != 2:
             raise Error("expected one of `text`, `file` and `document`")
         if call.document is not None:
             found = [self._documents.find(id) for id in _listed(call.document)]
-            return [Document(each.text, call.newline or each.newline) for each in found]
+            return [ReadDocument(each.text, call.newline or each.newline) for each in found]
 
         texts = _listed(call.text)
         if call.file is not None:
@@ -326,7 +328,7 @@ class McpTools:
             raise Error(
                 f"{call.file or 'text'} has {size} characters, and may have {LARGEST}; send parts"
             )
-        return [Document(text, call.newline) for text in texts]
+        return [ReadDocument(text, call.newline) for text in texts]
 
 
 def _listed(given: str | list[str] | None) -> list[str]:

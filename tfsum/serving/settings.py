@@ -69,8 +69,7 @@ class McpSettings(Checked):
 
     proxy: Annotated[str | None, Option(metavar="FILE")] = Field(
         None,
-        description="Settings of a client with servers (mcpServers) to stand in front of; their"
-        " long results are shortened.",
+        description="Client settings with the servers whose long results are shortened.",
     )
     tokens: Annotated[int, Option(metavar="N")] = Field(
         2000, ge=100, description="The most tokens of a result of these servers."
@@ -147,8 +146,7 @@ class ServerSettings(Checked):
     )
     tokenizer: Annotated[str | None, Option(metavar="FILE", group=LIMITS.group)] = Field(
         None,
-        description="tokenizer.json of the library tokenizers, by which `tokens` and `max_tokens`"
-        " of a request count; without one a token is four bytes.",
+        description="tokenizer.json of the library tokenizers, by which requests count tokens.",
     )
     threads: Annotated[Size, BATCHES] = Field(
         max(1, (os.cpu_count() or 1) // 2),

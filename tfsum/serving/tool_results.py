@@ -8,7 +8,7 @@ from mcp.types import CallToolResult, TextContent
 
 from tfsum.inference.token_counts import tokens_of
 from tfsum.request import SummaryAnswer, SummaryRequest, sentence_of
-from tfsum.serving.documents import URI, Document
+from tfsum.serving.documents import URI, ReadDocument
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 # Words in which the names of the arguments end that hold a question.
@@ -177,7 +177,7 @@ def excerpt(text: str, answer: SummaryAnswer) -> str:
 
 
 def fitted(
-    model: Summarizer, document: Document, room: int, question: str | None, notice: str
+    model: Summarizer, document: ReadDocument, room: int, question: str | None, notice: str
 ) -> str:
     """What is said of a text in a number of tokens: what of it, and where the rest is.
 
@@ -203,7 +203,7 @@ def fitted(
         tokens = max(1, tokens - over)
 
 
-def notice_of(whole: Document, question: str | None, read: int, is_kept: bool) -> str:
+def notice_of(whole: ReadDocument, question: str | None, read: int, is_kept: bool) -> str:
     """What is said of a text that was shortened.
 
     Args:
@@ -213,7 +213,7 @@ def notice_of(whole: Document, question: str | None, read: int, is_kept: bool) -
         is_kept: Whether it can be read later.
 
     Example:
-        >>> notice_of(Document("It rained."), None, 10, False).partition(".")[0]
+        >>> notice_of(ReadDocument("It rained."), None, 10, False).partition(".")[0]
         'Shortened by tfsum from about 3 tokens'
     """
     by = f", by the question {question!r}" if question else ""
