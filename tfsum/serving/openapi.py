@@ -43,8 +43,8 @@ def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> D
         The document, to be written as JSON.
 
     Example:
-        >>> sorted(openapi_document({}, token=False)["paths"])[-4:]
-        ['/readyz', '/summarize', '/v1/chat/completions', '/v1/models', '/v1/responses']
+        >>> sorted(openapi_document({}, token=False)["paths"])[-3:]
+        ['/v1/chat/completions', '/v1/models', '/v1/responses']
     """
     paths = {**PATHS}
     for name, servables in models.items():
