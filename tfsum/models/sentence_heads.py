@@ -168,7 +168,8 @@ def embedding_loss(embeddings: Tensor, wanted: Tensor) -> Tensor:
     That is one less their cosine, and how much worse than the wanted one an embedding tells its
     sentence from the others of the batch: the divergence of its similarities with all that are
     wanted (Fang et al. 2021, "SEED: Self-supervised Distillation for Visual Representation"). The
-    cosine alone says little of it, since the vectors of e5 lie in a cone.
+    cosine alone says little of it, since the vectors of e5 lie in a cone. Each replica compares the
+    sentences of its own part, so here the number of replicas and parts changes the loss.
 
     Args:
         embeddings: Float32 tensor (B, S, W) of unit length.
@@ -190,6 +191,7 @@ def embedding_loss(embeddings: Tensor, wanted: Tensor) -> Tensor:
     width = direction.shape[-1]
     every = ops.reshape(direction, (-1, width))  # (B * S, W)
     absent = -1e9 * ops.cast(ops.all(every == 0, axis=-1), "float32")
+    # of what is wanted and of what the model gives: (B * S, B * S), a sentence a row
     similar = [
         ops.log_softmax(ops.matmul(vectors, ops.transpose(every)) / TEMPERATURE + absent)
         for vectors in (every, ops.reshape(embeddings, (-1, width)))
