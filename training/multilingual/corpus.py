@@ -36,6 +36,18 @@ PRODUCTS = 80  # a language's descriptions of product documents, which follow on
 TEXTS, LESSONS = 240, 320  # a language's texts, and with lessons that a machine translated
 SENTENCES = 1000  # a language's sentences and titles
 SEED = 7
+# Of the second training, which begins from a model that has read them all: rows of a group with
+# summaries, less English and fewer titles; and sentences of a language.
+AGAIN = {
+    "free_docs": 600,
+    "openstax_en": 350,
+    "openstax_es": 200,
+    "openstax_pl": 200,
+    "ko_press": 130,
+    "ja_wikinews": 130,
+    "short_en": 300,
+}
+TEXTS_AGAIN, SENTENCES_AGAIN = 75, 80  # of the other groups
 
 Row = dict[str, str]
 Groups = dict[str, list[Row]]
@@ -183,6 +195,22 @@ def grouped(group: str, row: Row) -> Row:
     }
 
 
+def again(rows: list[Row]) -> list[Row]:
+    """The rows of the second training."""
+    draw, groups = random.Random(11), collections.defaultdict(list)
+    for row in rows:
+        groups[row["id"].partition("/")[0], bool(row["summary"])].append(row)
+    chosen = []
+    for (group, has_summary), of_one in groups.items():
+        draw.shuffle(of_one)
+        if has_summary:
+            chosen += of_one[: AGAIN.get(group, TEXTS_AGAIN)]
+        elif group.startswith("short"):
+            chosen += of_one[: AGAIN.get(group, SENTENCES_AGAIN)]
+    draw.shuffle(chosen)
+    return chosen
+
+
 def sources(rows: Iterable[Row]) -> str:
     """A table of the repositories and licences of rows."""
     counts = collections.Counter((row["source"].partition(":")[0], row["licence"]) for row in rows)
@@ -236,6 +264,7 @@ def main() -> None:
         raise SystemExit(f"rows whose licence is not one that allows production: {refused}")
     options.folder.mkdir(parents=True, exist_ok=True)
     write(options.folder / "train.jsonl.gz", rows)
+    write(options.folder / "train_again.jsonl.gz", again(rows))
     write(options.folder / "validation.jsonl.gz", some)
     every = [grouped(group, row) for group, of_one in validation.items() for row in of_one]
     write(options.folder / "validation_all.jsonl.gz", every)
