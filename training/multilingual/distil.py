@@ -1,14 +1,16 @@
-"""Teaches a `BertSumExt` the vectors of its teacher, from single sentences in thirty languages.
+"""Teaches a `BertSumExt` the vectors of its teacher, from sentences in thirty languages.
 
     python training/multilingual/distil.py MODEL TEACHER CORPORA TEXTS OUTPUT
 
 MODEL is a model folder with embeddings, TEACHER the twelve layers that `encoder.py` writes. CORPORA
 and TEXTS are those of `corpus.py`, and CORPORA also holds `tatoeba_fra_eng` (CC BY 2.0 FR), of
-which the lines of the training split are taken, each alone. A step reads 4,096 tokens of sentences,
-titles and short passages. The student learns what the teacher says at each token, in its last layer
-and in every second one before, since a sentence has twenty tokens and one vector; and by
-`embedding_loss` the vector of the whole, which tells it from the others of the batch. After the
-last step a part of the mean vector is taken from all, as `tfsum.tasks.bert_sum_ext.teacher` does.
+which the lines of the training split are taken, each alone. A step reads 4,096 tokens: sentences,
+titles and short passages, each alone, or windows of sentences, as documents are read, of which the
+teacher reads each sentence alone. The student learns what the teacher says
+at each token, in its last layer and in every second one before, since a sentence has twenty tokens
+and one vector; and by `embedding_loss` the vector of the whole, which tells it from the others of
+the batch. After the last step a part of the mean vector is taken from all, as
+`tfsum.tasks.bert_sum_ext.teacher` does.
 
 SIGTERM writes OUTPUT and ends; the same command with MODEL = OUTPUT and fewer steps goes on. Every
 hundred steps and at the end it prints how many translations of validation pairs are found.
@@ -37,13 +39,14 @@ from tfsum.tasks.bert_sum_ext.teacher import CENTRE
 from tfsum.text.word_piece import WordPiece
 
 SENTENCES = 12_000  # of a language, of English four times as many, and three times of Tatoeba
-CHARACTERS, PIECES = 1000, 222  # of a text, at most
+CHARACTERS, PIECES = 1000, 222  # of a text alone, at most
+WINDOWS, WINDOW, PART = 500, 480, 46  # windows of a language, their tokens, those of a sentence
 TOKENS = 4096  # of a step, padding included
 NEAR = 20_000  # texts among which those of about equal length make batches
-RATE = 5e-4
 TOKEN_LOSS = 5.0  # beside the loss of the whole text
 SEED = 5
 
+Row = list[list[int]]  # the pieces of the sentences that are read together
 ENDS = re.compile(r"(?<=[.!?。！？।؟;])\s*")
 TOGETHER = (1, 1, 1, 1, 1, 1, 2, 3, 9)  # sentences of a text, each number as likely
 
@@ -64,10 +67,11 @@ def lines_of(path: pathlib.Path) -> list[str]:
         return [line.rstrip("\n") for line in lines]
 
 
-def texts_of(corpora: pathlib.Path, folder: pathlib.Path) -> list[str]:
-    """What the student reads, in a mixed order."""
+def texts_of(corpora: pathlib.Path, folder: pathlib.Path) -> tuple[list[str], list[str]]:
+    """What the student reads in a mixed order: texts, and documents for windows."""
     draw = random.Random(SEED)
     found: list[str] = []
+    documents: list[str] = []
 
     def take(texts: Sequence[str], number: int) -> None:
         each = sorted({text for text in texts if len(text) >= 6})
@@ -77,23 +81,45 @@ def texts_of(corpora: pathlib.Path, folder: pathlib.Path) -> list[str]:
         rows = [row for row in read(path) if not row["licence"].startswith("NLOD")]
         sentences = [text for row in rows for text in passages(draw, row["text"])]
         take([row["title"].strip() for row in rows] + sentences, SENTENCES)
+        documents += [row["text"] for row in draw.sample(rows, min(WINDOWS, len(rows)))]
 
     english = read(corpora / "free_docs/train.jsonl.gz")[::3]
     english += read(corpora / "openstax/train.jsonl.gz")[::2]
     take([text for row in english for text in passages(draw, row["text"])], 4 * SENTENCES)
+    documents += [row["text"] for row in draw.sample(english, 4 * WINDOWS)]
 
     # Paraphrases, which have the same French line, are kept for `python -m benchmarks meaning`.
     pairs = [line.split("\t")[:2] for line in lines_of(corpora / "tatoeba_fra_eng/train.tsv.gz")]
     number = collections.Counter(french for _, french in pairs)
     take([text for pair in pairs if number[pair[1]] == 1 for text in pair], 3 * SENTENCES)
     draw.shuffle(found)
+    draw.shuffle(documents)
+    return found, documents
+
+
+def windows_of(documents: Sequence[str], word_piece: WordPiece) -> list[Row]:
+    """A window of each document: its sentences from somewhere on, in pieces."""
+    draw = random.Random(SEED)
+    found: list[Row] = []
+    for text in documents:
+        sentences = [part for part in ENDS.split(text.replace("\n", " ")) if part.strip()]
+        first = draw.randrange(max(1, len(sentences) - 20))
+        window, size = [], 0
+        for pieces in word_piece.tokenize(sentences[first : first + 40]).to_list():
+            pieces = pieces[:PART]
+            if size + len(pieces) + 2 > WINDOW:
+                break
+            window.append(pieces)
+            size += len(pieces) + 2
+        if window:
+            found.append(window)
     return found
 
 
-def padded(rows: Sequence[Sequence[int]], width: int = 0) -> np.ndarray:
-    """Rows of ids as an array (B, T), padded with 0 to a multiple of 8, or to a width."""
+def padded(rows: Sequence[Sequence[int]], width: int = 0, fill: int = 0) -> np.ndarray:
+    """Rows of numbers as an array (B, T), padded to a multiple of 8, or to a width."""
     width = width or -(-max(map(len, rows)) // 8) * 8
-    return np.array([[*row, *[0] * (width - len(row))] for row in rows], np.int32)
+    return np.array([[*row, *[fill] * (width - len(row))] for row in rows], np.int32)
 
 
 def batches(lengths: np.ndarray) -> Iterator[np.ndarray]:
@@ -131,11 +157,17 @@ class Distillation:
         student: Model with embeddings as wide as the teacher's vectors.
         teacher: The encoder with twice as many layers.
         word_piece: The tokenizer of both.
-        steps: Steps until the learning rate is 0.
+        steps: Steps until the learning rate is a fiftieth.
+        learning_rate: That of the first step.
     """
 
     def __init__(
-        self, student: tfsum.BertSumExt, teacher: tfsum.Bert, word_piece: WordPiece, steps: int
+        self,
+        student: tfsum.BertSumExt,
+        teacher: tfsum.Bert,
+        word_piece: WordPiece,
+        steps: int,
+        learning_rate: float,
     ) -> None:
         self.student, self.teacher, self._word_piece = student, teacher, word_piece
         before = word_piece.tokenize(["query: "])[0].numpy().tolist()
@@ -147,25 +179,50 @@ class Distillation:
         for layer in kept:
             layer.trainable = False
         self._variables = student.trainable_variables
-        rate = keras.optimizers.schedules.PolynomialDecay(RATE, steps, RATE / 50)
+        rate = keras.optimizers.schedules.PolynomialDecay(learning_rate, steps, learning_rate / 50)
         self._optimizer = keras.optimizers.AdamW(
             rate, weight_decay=0.01, beta_2=0.98, global_clipnorm=1.0
         )
         self._optimizer.build(self._variables)
 
         ids = tf.TensorSpec([None, None], tf.int32)
-        self._update = tf.function(self._step, input_signature=[ids, ids], autograph=False)
+        self._update = tf.function(self._step, input_signature=[ids] * 6, autograph=False)
         self._embed = tf.function(
-            lambda ids: self._read(ids)[1][:, 0], input_signature=[ids], autograph=False
+            lambda ids: self._read(ids, tf.zeros_like(ids), tf.zeros_like(ids[:, :1]))[1][:, 0],
+            input_signature=[ids],
+            autograph=False,
         )
 
-    def step(self, pieces: Sequence[Sequence[int]]) -> np.ndarray:
-        """Learns from texts, given as word pieces; returns the loss of tokens and of texts."""
-        end = [self._word_piece.sep_id]
-        own = padded([[self._word_piece.cls_id, *row, *end] for row in pieces])
-        width = own.shape[1] + len(self._prefix) - 1
-        theirs = padded([[*self._prefix, *row, *end] for row in pieces], width)
-        return np.array([loss.numpy() for loss in self._update(own, theirs)])
+    def step(self, rows: Sequence[Row]) -> np.ndarray:
+        """Learns from rows of sentences; returns the loss of tokens and of sentences."""
+        cls, sep = self._word_piece.cls_id, self._word_piece.sep_id
+        sentences = [pieces for row in rows for pieces in row]
+        theirs = padded([[*self._prefix, *pieces, sep] for pieces in sentences])
+
+        # of each token its place among those of the teacher, which reads the prefix after its [CLS]
+        before, width, number = len(self._prefix), theirs.shape[1], 0
+        own, segments, starts, places, numbers = [], [], [], [], []
+        for row in rows:
+            parts = [[cls, *pieces, sep] for pieces in row]
+            sizes = np.array([len(part) for part in parts])
+            numbers.append(np.arange(number, number + len(row)))
+            own.append(np.concatenate(parts))
+            segments.append(np.repeat(np.arange(len(row)) % 2, sizes))
+            starts.append(np.cumsum(sizes) - sizes)
+            places.append(
+                np.concatenate(
+                    [
+                        n * width + np.r_[0, before : before + size - 1]
+                        for n, size in zip(numbers[-1], sizes)
+                    ]
+                )
+            )
+            number += len(row)
+
+        length, most = padded(own).shape[1], max(map(len, rows))
+        arrays = [padded(own), padded(segments, length), theirs, padded(places, length)]
+        arrays += [padded(starts, most, -1), padded(numbers, most, -1)]
+        return np.array([loss.numpy() for loss in self._update(*arrays)])
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """The vectors of texts, (N, W)."""
@@ -176,50 +233,65 @@ class Distillation:
             [self._embed(padded([[cls, *row, sep] for row in part])) for part in parts]
         )
 
-    def _read(self, ids: tf.Tensor) -> tuple[list[tf.Tensor], tf.Tensor]:
-        """The output of each layer (B, T, D), and the vectors of the rows (B, 1, W)."""
-        sequence, states, _ = self.student.bert.encode(ids, return_all=True)
-        starts = ops.zeros((ops.shape(ids)[0], 1), "int32")
+    def _read(
+        self, ids: tf.Tensor, segments: tf.Tensor, starts: tf.Tensor
+    ) -> tuple[list[tf.Tensor], tf.Tensor]:
+        """The output of each layer (B, T, D), and the vectors of the sentences (B, S, W)."""
+        sequence, states, _ = self.student.bert.encode(ids, segments, return_all=True)
         vectors = self.student.pool_sentences(sequence, ids, starts)
         return states[1:], self.student.embed_sentences(vectors)
 
-    def _step(self, own: tf.Tensor, theirs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _step(
+        self,
+        own: tf.Tensor,
+        segments: tf.Tensor,
+        theirs: tf.Tensor,
+        places: tf.Tensor,
+        starts: tf.Tensor,
+        numbers: tf.Tensor,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """A step from tokens (B, T) in segments, the teacher's tokens (R, U), their place (B, T) of
+        each token, and the starts (B, S) of sentences and their row (B, S) there."""
         _, states, _ = self.teacher.encode(theirs, return_all=True, training=False)
         states = [ops.cast(state, "float32") for state in states[1:][1::2]]
         weight = ops.cast(theirs != 0, "float32")[..., None]
-        mean = ops.sum(states[-1] * weight, axis=1, keepdims=True)
+        mean = ops.sum(states[-1] * weight, axis=1)  # (R, D)
+        mean = tf.gather(mean, tf.maximum(numbers, 0))  # (B, S, D)
+        is_sentence = ops.cast(numbers >= 0, "float32")
 
-        # without the prefix: [CLS] query : a b [SEP] -> [CLS] a b [SEP]
-        after = len(self._prefix)
-        wanted = [ops.concatenate([state[:, :1], state[:, after:]], axis=1) for state in states]
+        width = states[-1].shape[-1]
+        wanted = [tf.gather(tf.reshape(state, [-1, width]), places) for state in states]
         real = ops.cast(own != 0, "float32")
 
         with tf.GradientTape() as tape:
-            layers, vectors = self._read(own)
+            layers, vectors = self._read(own, segments, starts)
             # the embedding is linear: that of a mean is the mean of those of the tokens
             layers[-1] = self.student.embedding(ops.cast(layers[-1], "float32"))
             *lower, last = [relative_error(*pair, real) for pair in zip(layers, wanted)]
-            of_texts = ops.mean(embedding_loss(vectors, mean))
-            loss = ops.sum(lower) + TOKEN_LOSS * last + of_texts
+            far = embedding_loss(vectors, mean * is_sentence[..., None])
+            of_sentences = ops.sum(ops.where(numbers >= 0, far, 0.0)) / ops.sum(is_sentence)
+            loss = ops.sum(lower) + TOKEN_LOSS * last + of_sentences
 
         gradients = tape.gradient(loss, self._variables)
         self._optimizer.apply(gradients, self._variables)
-        return last, of_texts
+        return last, of_sentences
 
     def centre(self, pieces: Sequence[Sequence[int]]) -> None:
         """Takes a part of the mean vector of texts from every vector, as the records do."""
-        embedding, cls, sep = (
-            self.student.embedding,
+        cls, sep, embedding = (
             self._word_piece.cls_id,
             self._word_piece.sep_id,
+            self.student.embedding,
         )
-        sums = []
+        pieces, vectors = sorted(pieces, key=len), []
         for first in range(0, len(pieces), 64):
             ids = padded([[cls, *row, sep] for row in pieces[first : first + 64]])
             sequence = self.student.bert.encode(ids)
-            vectors = self.student.pool_sentences(sequence, ids, np.zeros((len(ids), 1), np.int32))
-            sums.append(embedding(ops.cast(vectors, "float32"))[:, 0].numpy())
-        embedding.bias.assign_sub(CENTRE * np.concatenate(sums).mean(0))
+            starts = np.zeros((len(ids), 1), np.int32)
+            vectors.append(self.student.pool_sentences(sequence, ids, starts)[:, 0])
+        # the embedding is linear: the mean of those of vectors is that of their mean
+        mean = ops.mean(ops.cast(ops.concatenate(vectors), "float32"), axis=0, keepdims=True)
+        embedding.bias.assign_sub(CENTRE * embedding(mean)[0])
 
 
 def found_pairs(vectors: Callable[[Sequence[str]], np.ndarray], pairs: list[list[str]]) -> str:
@@ -239,6 +311,7 @@ def main() -> None:
     parser.add_argument("texts", type=pathlib.Path, help="folder of the texts by language")
     parser.add_argument("output", type=pathlib.Path, help="model folder to write")
     parser.add_argument("--steps", type=int, default=1100, help="steps of 4,096 tokens")
+    parser.add_argument("--rate", type=float, default=5e-4, help="learning rate at first")
     options = parser.parse_args()
     keras.utils.set_random_seed(SEED)
     keras.config.set_dtype_policy("mixed_bfloat16")
@@ -247,12 +320,13 @@ def main() -> None:
     vocabulary = options.teacher / "vocab.txt"
     word_piece = WordPiece.from_file(vocabulary, **read_text_settings(options.teacher, None, None))
     teacher = tfsum.Bert.from_pretrained(options.teacher)
-    training = Distillation(student, teacher, word_piece, options.steps)
+    training = Distillation(student, teacher, word_piece, options.steps, options.rate)
 
-    texts = texts_of(options.corpora, options.texts)
-    pieces = [row[:PIECES] for row in word_piece.tokenize(texts).to_list()]
-    lengths = np.array([len(row) + 2 for row in pieces])
-    print(f"{len(texts):,} texts of {lengths.sum():,} tokens", flush=True)
+    texts, documents = texts_of(options.corpora, options.texts)
+    alone = [pieces[:PIECES] for pieces in word_piece.tokenize(texts).to_list()]
+    rows = [[pieces] for pieces in alone] + windows_of(documents, word_piece)
+    lengths = np.array([sum(len(pieces) + 2 for pieces in row) for row in rows])
+    print(f"{len(rows):,} rows of {lengths.sum():,} tokens", flush=True)
     lines = lines_of(options.corpora / "tatoeba_fra_eng/validation.tsv.gz")
     pairs = list({line.split("\t")[0]: line.split("\t")[:2] for line in lines[:1000]}.values())
 
@@ -261,14 +335,14 @@ def main() -> None:
     settings = json.loads((options.model / "tfsum.json").read_text("utf-8"))
     losses = []
     for done, batch in enumerate(batches(lengths), 1):
-        losses.append(training.step([pieces[number] for number in batch]))
+        losses.append(training.step([rows[number] for number in batch]))
         ends = done == options.steps or bool(stopped)
         if ends or done % 100 == 0:
             token, text = np.mean(losses[-100:], 0)
             if done == options.steps:
-                training.centre(pieces[:4000])
+                training.centre(alone[:4000])
             found = found_pairs(training.vectors, pairs)
-            print(f"{done}: {token:.3f} tokens, {text:.3f} texts; {found}", flush=True)
+            print(f"{done}: {token:.3f} tokens, {text:.3f} sentences; {found}", flush=True)
             student.save_pretrained(options.output, word_piece.vocabulary, settings)
         if ends:
             break
