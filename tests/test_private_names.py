@@ -25,7 +25,6 @@ USED = {
         "_get_variable_index",
         "_use_weight_decay",
     },
-    "sacrebleu": {"_ci", "_mean"},
     "tensorflow": {"_check_health_interval", "_check_health_timeout"},
     # documented by Python, in spite of their names, but for argparse's `_actions`, which shtab
     # itself reads

@@ -29,6 +29,11 @@ def test_the_interval_holds_the_score_and_its_samples_are_told():
     assert found["low"] <= found["score"] <= found["high"] and "bs:50|seed:" in found["signature"]
 
 
+def test_texts_that_share_no_word_have_an_interval_of_nothing():
+    found = score_with_interval(["rain"] * 3, ["the cat sat"] * 3, samples=10)
+    assert (found["low"], found["score"], found["high"]) == (0.0, 0.0, 0.0)
+
+
 def test_numbers_must_agree():
     with pytest.raises(Error, match="1 translations and 2 references"):
         score_with_interval(["a"], ["a", "b"])

@@ -1,11 +1,13 @@
 """BLEU by the `sacrebleu` package, with the signature of its settings."""
 
+import json
 from collections.abc import Sequence
 
 from sacrebleu.metrics import BLEU
 
 from tfsum.errors import Error
-from tfsum.private_names import check_private_names
+
+DIGITS = 12  # after the point, of the numbers that sacrebleu writes
 
 
 def score_with_interval(
@@ -46,13 +48,14 @@ def score_with_interval(
 
     bleu = BLEU(tokenize=tokenize)
     result = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
-    mean, half_width = result.score, 0.0
+    signature, mean, half_width = str(bleu.get_signature()), result.score, 0.0
     if samples > 1:
-        check_private_names("sacrebleu", result, "_mean", "_ci")
-        mean, half_width = result._mean, result._ci
+        told = json.loads(result.format(DIGITS, signature=signature, is_json=True))
+        # it says nothing of an interval around 0
+        mean, half_width = told.get("confidence_mean", 0.0), told.get("confidence_var", 0.0)
     return {
         "score": result.score,
         "low": mean - half_width,
         "high": mean + half_width,
-        "signature": str(bleu.get_signature()),
+        "signature": signature,
     }

@@ -286,7 +286,7 @@ class _HttpServer(uvicorn.Server):
             )
         )
         unused = HttpConnection(self.config, self.server_state, {})
-        check_private_names("uvicorn", unused, "cycle", "loop", "flow", "timeout_keep_alive_task")
+        check_private_names("uvicorn", unused, "cycle", "loop", "timeout_keep_alive_task")
         self._application, self._grpc_server = application, grpc_server
         self._grace = settings.grace
         self._loop = asyncio.get_running_loop()
