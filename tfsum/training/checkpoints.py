@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -40,8 +41,12 @@ class Checkpoints:
         groups: Name of a group -> its Keras variables. A variable is stored under its path; seeds
             of dropout in their order, since Keras numbers them through the whole process.
         keep: Number of checkpoints to keep.
+        minutes: Time after which another one is due between two validations; 0 for none.
         check: Function of the step and the copies (group -> path -> array), called in the writer's
             thread. If it raises an `Error`, nothing is written and `wait` raises the error.
+
+    Attributes:
+        step: Step of the checkpoint that was restored or saved last; 0 if there was none.
 
     Raises:
         CheckpointError: Two variables of a group share a path.
@@ -65,9 +70,11 @@ class Checkpoints:
         folder: str | pathlib.Path,
         groups: dict[str, list],
         keep: int = 2,
+        minutes: float = 0.0,
         check: Callable[[int, Copies], None] = lambda step, copies: None,
     ) -> None:
         self.folder, self._keep, self._check = pathlib.Path(folder), keep, check
+        self.step, self._saved_at, self._seconds = 0, time.monotonic(), 60 * minutes
         self._tables = {name: _by_path(variables) for name, variables in groups.items()}
         if shared := [name for name in groups if len(self._tables[name]) < len(groups[name])]:
             raise CheckpointError(
@@ -90,6 +97,7 @@ class Checkpoints:
             CheckpointError: The checkpoint is of another model or format, or all are damaged.
         """
         damaged: dict[int, _DamagedError] = {}
+        self._saved_at = time.monotonic()
 
         for step in sorted(steps_in(self.folder), reverse=True):
             try:
@@ -105,6 +113,7 @@ class Checkpoints:
                     f"{self.folder}/ckpt-{other} is damaged ({reason}) and is now called"
                     f" damaged-ckpt-{other}; ckpt-{step} is used"
                 )
+            self.step = step
             return state
         if damaged:
             reasons = "; ".join(f"ckpt-{step}: {error}" for step, error in damaged.items())
@@ -130,6 +139,7 @@ class Checkpoints:
             for name, table in self._tables.items()
         }
         self._written = self._writer.submit(self._write, step, json.dumps(state), copies)
+        self.step, self._saved_at = step, time.monotonic()
 
     def wait(self) -> None:
         """Waits until the last checkpoint is on the disk.
@@ -145,6 +155,12 @@ class Checkpoints:
     def writing(self) -> bool:
         """Whether a checkpoint is being written."""
         return self._written is not None and not self._written.done()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last checkpoint is as old as it may be; not while one is being written."""
+        is_old = 0 < self._seconds <= time.monotonic() - self._saved_at
+        return is_old and not (self.writing or self.failed)
 
     @property
     def failed(self) -> bool:

@@ -112,6 +112,7 @@ class Run(Generic[AnyModel, AnySettings]):
             self.folder / "checkpoints",
             groups,
             settings.keep,
+            settings.checkpoint_minutes,
             check=lambda step, copies: self.guard.check_weights(step, copies["model"].items()),
         )
 
@@ -220,7 +221,6 @@ class Run(Generic[AnyModel, AnySettings]):
                     " dropout, which draws other numbers"
                 )
         self.state["layout"] = devices
-        self._saved, self._saved_at = done, time.monotonic()  # the newest checkpoint
 
     def _callbacks(self, progress: Progress, signals: list[int]) -> list[keras.callbacks.Callback]:
         """The callbacks of `fit` in their order: the average is updated before a step is checked.
@@ -268,10 +268,8 @@ class Run(Generic[AnyModel, AnySettings]):
     def _end_step(self, logs: dict[str, Any], signals: list[int]) -> None:
         step = self.steps_done
         self.guard.check_loss(step, float(logs["loss"]))
-        busy = self._checkpoints.writing or self._checkpoints.failed
-        seconds = 60 * self.settings.checkpoint_minutes
-        is_due = 0 < seconds <= time.monotonic() - self._saved_at and not self._is_validated(step)
-        if self.workers.is_chief and is_due and not busy:
+        is_due = self._checkpoints.is_due and not self._is_validated(step)
+        if self.workers.is_chief and is_due:
             self._count_seconds()
             self._save(step)
 
@@ -334,9 +332,9 @@ class Run(Generic[AnyModel, AnySettings]):
 
     def _save(self, step: int) -> None:
         """Begins to write a checkpoint, unless the step has one and nothing has changed since."""
-        if step != self._saved or self._is_validated(step) or self._checkpoints.failed:
-            self._checkpoints.save(step, self.state)
-            self._saved, self._saved_at = step, time.monotonic()
+        written = self._checkpoints
+        if step != written.step or self._is_validated(step) or written.failed:
+            written.save(step, self.state)
 
     @contextlib.contextmanager
     def _last_checkpoint(self) -> Iterator[None]:
