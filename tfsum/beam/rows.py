@@ -28,6 +28,7 @@ class SummaryRow(NamedTuple):
         newline: Meaning of a new line in the text.
         documents: Number of each sentence's text, of several that are summarized together.
         keywords: Words and phrases that say most; empty where none were asked for.
+        tokens: Tokens of the summary where they are limited, else 0.
         model: NAME/VERSION of the model.
 
     Example:
@@ -45,6 +46,7 @@ class SummaryRow(NamedTuple):
     newline: str
     documents: list[int]
     keywords: list[str]
+    tokens: int
     model: str
 
 
@@ -189,6 +191,7 @@ def row_of(result: object, model: str) -> Row:
         newline=result.newline,
         documents=result.documents or [],
         keywords=[*map(str, result.keywords or [])],
+        tokens=result.tokens or 0,
         model=model,
     )
 
