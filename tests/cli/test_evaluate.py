@@ -2,12 +2,14 @@
 itself."""
 
 import json
+import re
 import types
 
 import pytest
 import sacrebleu
 from rouge_score.rouge_scorer import RougeScorer
 
+import tfsum
 from tfsum.cli.main import main
 from tfsum.tasks import load as loading
 
@@ -93,6 +95,26 @@ def test_chosen_as_the_originals_choose(model, corpus, capsys, monkeypatch):
         }
         systems[selection] = report["systems"]["model"]
     assert systems["bertsum"]["sentences"] == 3 and systems["bertsum_recall"]["sentences"] < 3
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--limit", "-1"], "limit=-1: expected a whole number from 1"),
+        (["--samples", "0", "--seed", "x"], 'samples=0: .*; seed="x": expected a whole number'),
+        (["--seed", "-1"], "seed=-1: expected a whole number from 0"),
+    ],
+)
+def test_numbers_that_are_not_possible_are_refused_before_the_work(
+    model, corpus, capsys, words, message
+):
+    assert main(["evaluate", model, corpus, *words]) == 2
+    assert re.search(f"^tfsum evaluate: error: {message}", capsys.readouterr().err)
+
+
+def test_python_refuses_them_as_the_command_line_does(model, corpus):
+    with pytest.raises(tfsum.Error, match="^limit=0: expected a whole number from 1$"):
+        tfsum.evaluate(model, corpus, limit=0)
 
 
 def test_the_table_and_the_limit(model, corpus, capsys):

@@ -15,6 +15,7 @@ from tfsum.cli.options import (
     number,
     read_settings,
 )
+from tfsum.evaluation.settings import MeasureSettings
 from tfsum.request import SummaryRequest
 from tfsum.tasks.recipes import section_class
 
@@ -42,20 +43,6 @@ MODEL_OPTIONS: Options = {
         "corpus": {
             "metavar": "CORPUS",
             "help": "JSON lines, .csv, .tsv, plain or gzip, or what tfsum prepare reads",
-        },
-        "--limit": {
-            "type": int,
-            "metavar": "N",
-            "help": "measure only the first N documents",
-        },
-        "--samples": {
-            "type": int,
-            "metavar": "N",
-            "help": "samples of the bootstrap (default: 1000)",
-        },
-        "--seed": {
-            "type": int,
-            "help": "seed of the bootstrap and of the random pick (default: 0)",
         },
         "--text": {
             "metavar": "COLUMN",
@@ -98,6 +85,7 @@ MODEL_OPTIONS: Options = {
 # Sections of a recipe whose keys are options: of the corpus, and of ROUGE and BLEU.
 DATA, MEASURES = section_class("transformer", "data"), section_class("transformer", "evaluate")
 CLASSES = [
+    (MeasureSettings, None, ""),
     (MEASURES, ["words"], ""),
     (MEASURES, ["tokenize"], PAIRS),
     (DATA, ["source", "target", "target_lines"], PAIRS),
@@ -111,6 +99,7 @@ def run(arguments: Arguments) -> int:
     model, corpus, form = (options.pop(name) for name in ("model", "corpus", "format"))
     arguments.parser.require_paths(model, corpus, options.get("targets", corpus))
 
+    read_settings(MeasureSettings, arguments)
     read_settings(MEASURES, arguments)
     read_settings(DATA, arguments, train=corpus, validation=corpus, records="")
     read_settings(SummaryRequest, arguments, ["sentences"])

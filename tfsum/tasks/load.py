@@ -188,7 +188,7 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: "Corpus", **opti
         A report that `tfsum evaluate` prints, with `to_text()` and `to_json()`.
 
     Raises:
-        Error: Task has no such option.
+        Error: Task has no such option, or a number is not possible.
         DataError: Corpus cannot be read.
         ExportError: Model cannot be read, or exported.
 
@@ -201,6 +201,12 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: "Corpus", **opti
         >>> sorted(report.systems)
         ['lead', 'longest', 'model', 'oracle', 'random']
     """
+    # In here: who calls a model does without them.
+    from tfsum.evaluation.settings import MeasureSettings
+
+    MeasureSettings(
+        **{name: options[name] for name in options.keys() & MeasureSettings.model_fields}
+    )
     search = {name: options.pop(name) for name in SEARCH if name in options}
     with open_model(model, search) as answer:
         task = task_of(answer.path, answer.description)
