@@ -24,7 +24,7 @@ from tfsum.serving.json_body import JsonResponse, read_object, received, unless_
 from tfsum.serving.predictor import Predictor, as_request_error, offload
 from tfsum.serving.request_error import headers_of, invalid, require
 from tfsum.serving.servable import Servable
-from tfsum.serving.summarize_api import SummarizeApi
+from tfsum.serving.summarize_api import SummarizeApi, body_of
 
 HTML = re.compile(r"<(?:p|div|br|h[1-6]|ul|ol|li|table|figure|img|a)\b[^<>]*>", re.IGNORECASE)
 Kind = type[ChatBody] | type[ResponsesBody]
@@ -111,10 +111,10 @@ class ChatApi:
             text = await unless_gone(request, self._read_file(html, "message.html"))
 
         fields: dict[str, object] = {"text": text, "model": body.model}
-        with self._summarize.use(request, fields) as servable:
+        with self._summarize.use(request, body_of(fields)) as servable:
             count, most = self._summarize.count_tokens, body.most()
             fields |= await asyncio.to_thread(_lengths, servable, prompt, most, text, count)
-            answer = await self._summarize.answered(request, servable, fields)
+            answer = await self._summarize.answered(request, servable, body_of(fields))
         sentences = [str(each["text"]) for each in answer.get("sentences", [])]
         sentences = sentences or [str(answer["summary"])]  # of a model that writes, or of nothing
         parts = _parts(sentences, prompt.bullets)

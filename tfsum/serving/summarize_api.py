@@ -25,7 +25,7 @@ from tfsum.request import SummaryRequest, Value
 from tfsum.serving.document_cache import DocumentCache
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, Take, offload
-from tfsum.serving.request_error import RequestError, invalid, require
+from tfsum.serving.request_error import invalid, require
 from tfsum.serving.servable import Arrays, Servable, byte_count
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
@@ -44,6 +44,31 @@ class SummarizeBody(SummaryRequest):
         if self.together == isinstance(self.text, str):
             raise ValueError("text: expected one text, or a list of texts and together=true")
         return self
+
+    @property
+    def texts(self) -> list[str]:
+        """The text, or all texts."""
+        return [self.text] if isinstance(self.text, str) else self.text
+
+
+def body_of(fields: Mapping[str, Any]) -> SummarizeBody:
+    """The body of a request, checked.
+
+    Args:
+        fields: Name -> value, as JSON has them.
+
+    Raises:
+        RequestError: A field is wrong.
+
+    Example:
+        >>> body_of({"text": "It rained.", "words": 9}).words
+        9
+    """
+    try:
+        # of more fields than there are some are unknown, and a few of them are enough to say so
+        return SummarizeBody(**dict(itertools.islice(fields.items(), MOST_FIELDS)))
+    except Error as error:
+        raise invalid(str(error)) from None
 
 
 class ModelCalls(NamedTuple):
@@ -111,35 +136,36 @@ class SummarizeApi:
     async def summarize(self, request: Request) -> Response:
         """The summary of a text, and its keywords if a number of them is asked for."""
         content = await received(request, self._predictor)
-        return await self.answer(request, await offload(len(content), read_object, content))
+        fields = await offload(len(content), read_object, content)
+        return await self.answer(request, body_of(fields))
 
-    async def answer(self, request: Request, fields: dict[str, Any]) -> Response:
+    async def answer(self, request: Request, body: SummarizeBody) -> Response:
         """The answer to a body.
 
         Args:
             request: Request over HTTP.
-            fields: Its body.
+            body: Its body.
 
         Raises:
-            RequestError: A field is wrong, or the model cannot do what is asked.
+            RequestError: There is no such model, or it cannot do what is asked.
         """
-        with self.use(request, fields) as servable:
-            return JsonResponse(await self.answered(request, servable, fields))
+        with self.use(request, body) as servable:
+            return JsonResponse(await self.answered(request, servable, body))
 
     async def answered(
-        self, request: Request, servable: Servable, fields: Mapping[str, Any]
+        self, request: Request, servable: Servable, body: SummarizeBody
     ) -> dict[str, Any]:
         """The fields of the answer of a model.
 
         Args:
             request: Request over HTTP.
             servable: The loaded model.
-            fields: The body.
+            body: The body.
 
         Raises:
-            RequestError: A field is wrong, or the model cannot do what is asked.
+            RequestError: The model cannot do what is asked.
         """
-        asked: ModelCalls | None = await self.asked(servable, fields)
+        asked: ModelCalls | None = await self.asked(servable, body)
         take = request.scope["take"]
         while asked:
             outputs = {}
@@ -211,12 +237,12 @@ class SummarizeApi:
             return await asyncio.to_thread(servable.run, name + OF_READING, {**read, **options})
 
     @contextlib.contextmanager
-    def use(self, request: Request, fields: Mapping[str, Any]) -> Iterator[Servable]:
+    def use(self, request: Request, body: SummarizeBody) -> Iterator[Servable]:
         """Keeps the model of a body loaded.
 
         Args:
             request: Request over HTTP, in whose line of the log the model is named.
-            fields: Its body.
+            body: Its body.
 
         Yields:
             The loaded model.
@@ -224,11 +250,11 @@ class SummarizeApi:
         Raises:
             RequestError: There is no such model, or it takes no texts.
         """
-        name, text = str(fields.get("model", AUTO)), fields.get("text")
+        name = body.model
         if name == AUTO:
             loaded = self._predictor.versions.available().items()
             models = [name for name, (*_, servable) in loaded if servable.summarizes]
-            name = choose_model(text if isinstance(text, list) else [text], models)
+            name = choose_model(body.texts, models)
         request.path_params["name"] = name
         with self._predictor.versions.use(name) as servable:
             require(
@@ -237,33 +263,28 @@ class SummarizeApi:
             )
             yield servable
 
-    async def asked(self, servable: Servable, fields: Mapping[str, Any]) -> ModelCalls:
+    async def asked(self, servable: Servable, body: SummarizeBody) -> ModelCalls:
         """What a body asks of a model.
 
         Args:
             servable: The loaded model.
-            fields: The body.
+            body: The body.
 
         Raises:
-            RequestError: A field is wrong, or the model cannot do what is asked.
+            RequestError: The model cannot do what is asked.
         """
-        try:
-            # of more fields than there are some are unknown, and a few of them are enough to say so
-            body = SummarizeBody(**dict(itertools.islice(fields.items(), MOST_FIELDS)))
-            if "extract" in servable.signatures:
-                return await asyncio.to_thread(_extracted, servable, body, self.count_tokens)
-            return _written(servable, body)
-        except RequestError:
-            raise
-        except Error as error:
-            raise invalid(str(error)) from None
+        if "extract" in servable.signatures:
+            return await asyncio.to_thread(_extracted, servable, body, self.count_tokens)
+        return _written(servable, body)
 
 
 def _extracted(servable: Servable, body: SummarizeBody, count_tokens: CountTokens) -> ModelCalls:
     """What is asked of an extractive model."""
-    texts = body.text if isinstance(body.text, list) else [body.text]
     defaults, inputs = defaults_of(servable.description), servable.signatures["extract"].inputs
-    question = Question(texts, body, defaults, inputs, count_tokens)
+    try:
+        question = Question(body.texts, body, defaults, inputs, count_tokens)
+    except Error as error:
+        raise invalid(str(error)) from None
 
     def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
         rows = {name: _rows(arrays) for name, arrays in outputs.items()}
@@ -292,7 +313,7 @@ def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:
         f"{', '.join(given)}: {name} is not extractive, or an older tfsum exported it; leave it"
         " out",
     )
-    text = str(body.text)  # they are not together
+    (text,) = body.texts  # they are not together
 
     def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
         (row,) = _rows(outputs["serving_default"])
