@@ -18,11 +18,11 @@ pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.inference.model_choice import AUTO
 from tfsum.inference.saved_model import DEFAULT_MODEL, shipped_model
 from tfsum.inference.texts import filled
 from tfsum.request import SummaryRequest
 from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of
+from tfsum.tasks.model_choice import AUTO
 
 TEXT = (
     "SKERRIN (AP) -- The last ferry between Harlow Bay and the island of Skerrin will stop running"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfsum.inference.row_costs import ROW_COST, row_sizes
 from tfsum.serving.batching import Batcher
 from tfsum.serving.request_error import RequestError
-from tfsum.serving.row_costs import ROW_COST, row_sizes
 from tfsum.serving.servable import Signature, TensorInfo
 from tfsum.serving.settings import ServerSettings
 

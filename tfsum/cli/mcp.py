@@ -21,8 +21,8 @@ from tfsum.cli.options import (
     read_settings,
 )
 from tfsum.errors import Error, needs_extra
-from tfsum.inference.model_choice import MULTILINGUAL
 from tfsum.serving.settings import McpSettings
+from tfsum.tasks.model_choice import MULTILINGUAL
 
 EXAMPLES = """examples:
   tfsum mcp

@@ -25,9 +25,9 @@ from tfsum.cli.options import (
 )
 from tfsum.cli.summaries import Summarize, answer_sources
 from tfsum.errors import DataError, require
-from tfsum.inference.model_choice import named_model
 from tfsum.inputs.sources import Source, find_sources
 from tfsum.request import READING, Keyword, SummaryAnswer, SummaryRequest
+from tfsum.tasks.model_choice import named_model
 
 EXAMPLES = """examples:
   tfsum summarize article.txt

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from tfsum.errors import Error
-from tfsum.inference.model_choice import AUTO
 from tfsum.serving.client import AsyncClient
+from tfsum.tasks.model_choice import AUTO
 
 T = TypeVar("T")
 P = ParamSpec("P")

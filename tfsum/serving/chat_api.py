@@ -13,7 +13,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from tfsum.inference.model_choice import AUTO
 from tfsum.inference.texts import as_bytes
 from tfsum.inference.token_counts import CountTokens
 from tfsum.request import TOKEN_BYTES
@@ -25,6 +24,7 @@ from tfsum.serving.predictor import Predictor, as_request_error, offload
 from tfsum.serving.request_error import headers_of, invalid, require
 from tfsum.serving.servable import Servable
 from tfsum.serving.summarize_api import SummarizeApi, body_of
+from tfsum.tasks.model_choice import AUTO
 
 HTML = re.compile(r"<(?:p|div|br|h[1-6]|ul|ol|li|table|figure|img|a)\b[^<>]*>", re.IGNORECASE)
 Kind = type[ChatBody] | type[ResponsesBody]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
-from tfsum.inference.model_choice import AUTO
 from tfsum.serving.request_error import invalid, require
+from tfsum.tasks.model_choice import AUTO
 
 LONGEST_LINE = 600  # characters of a line that tells what to do with the text
 # words of requests for a summary; a language's words by their beginnings

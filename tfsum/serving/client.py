@@ -8,15 +8,15 @@ from typing import Any, Literal, Unpack, cast, overload
 
 from tfsum.errors import require
 from tfsum.generation.generator import Generated, generated_of
-from tfsum.inference.model_choice import AUTO
+from tfsum.inference.row_costs import divide_rows, row_sizes
 from tfsum.inference.texts import check_texts, filled
 from tfsum.inference.token_counts import token_counter
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
-from tfsum.serving.row_costs import divide_rows, row_sizes
 from tfsum.serving.servable import Arrays, as_array, join_rows
 from tfsum.serving.served_models import ServedModels, Signatures
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
 from tfsum.tasks.bert_sum_ext.answering import Question, keywords_of
+from tfsum.tasks.model_choice import AUTO
 
 
 class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):

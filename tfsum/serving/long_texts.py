@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from tfsum.inference.c_session import CSession
+from tfsum.inference.row_costs import row_sizes
 from tfsum.serving.request_error import require
-from tfsum.serving.row_costs import row_sizes
 from tfsum.serving.servable import Arrays, Servable
 
 MAX_WAITING = 16  # texts that are computed or wait

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from tfsum.inference.model_choice import RESEARCH
 from tfsum.inference.saved_model import numbered
 from tfsum.serving.batching import lower_priority
 from tfsum.serving.request_error import require
@@ -21,6 +20,7 @@ from tfsum.serving.version_folders import (
     fingerprint,
     select_versions,
 )
+from tfsum.tasks.model_choice import RESEARCH
 
 LOG = logging.getLogger("tfsum.serving")
 

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from tfsum.inference.row_costs import MAX_PLACES, SEPARATOR, place_count, row_sizes
 from tfsum.serving.batching import Batcher
 from tfsum.serving.long_texts import LongTexts
 from tfsum.serving.model_versions import STATES, ModelVersions
 from tfsum.serving.request_error import RequestError, require
-from tfsum.serving.row_costs import MAX_PLACES, SEPARATOR, place_count, row_sizes
 from tfsum.serving.servable import Arrays, Servable, Signature, byte_count
 from tfsum.serving.settings import ServerSettings
 

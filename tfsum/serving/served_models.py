@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from tfsum.errors import needs_extra, require
-from tfsum.inference.model_choice import AUTO, SUMMARIZERS, divide_texts
 from tfsum.inference.texts import check_texts
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Arrays
 from tfsum.tasks.bert_sum_ext.answering import Defaults
+from tfsum.tasks.model_choice import AUTO, SUMMARIZERS, divide_texts
 
 if TYPE_CHECKING:  # each needs a package that a client of the other does not
     from tfsum.serving.grpc_transport import GrpcTransport

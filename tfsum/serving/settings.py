@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tfsum.inference.model_choice import Licence
 from tfsum.settings import Checked, Option
+from tfsum.tasks.model_choice import Licence
 
 LIMITS = Option(group="limits, and the status beyond them")
 BATCHES = Option(group="batches")

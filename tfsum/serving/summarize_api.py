@@ -18,7 +18,6 @@ from starlette.routing import Route
 
 from tfsum.errors import Error
 from tfsum.generation.generator import generated_of
-from tfsum.inference.model_choice import AUTO, choose_model
 from tfsum.inference.texts import as_bytes, filled
 from tfsum.inference.token_counts import CountTokens, token_counter
 from tfsum.request import SummaryRequest, Value
@@ -29,6 +28,7 @@ from tfsum.serving.request_error import invalid, require
 from tfsum.serving.servable import Arrays, Servable, byte_count
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
+from tfsum.tasks.model_choice import AUTO, choose_model
 
 MOST_FIELDS = 10 * len(SummaryRequest.model_fields)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from tfsum.errors import Error, ExportError
 from tfsum.formats.config_json import read_json
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.model_choice import AUTO, SUMMARIZERS, Licence, named_model
 from tfsum.inference.saved_model import newest, read_description, shipped_model, shipped_models
 from tfsum.tasks import Task, task_of_config, task_of_export, tasks
+from tfsum.tasks.model_choice import AUTO, SUMMARIZERS, Licence, named_model
 
 if TYPE_CHECKING:
     from tfsum.data.readers import Corpus

@@ -13,9 +13,9 @@ pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.inference.model_choice import MULTILINGUAL, NEWS
 from tfsum.inference.saved_model import shipped_model
 from tfsum.serving import Server, ServerSettings
+from tfsum.tasks.model_choice import MULTILINGUAL, NEWS
 
 ENGLISH = "The bridge was closed on Monday, the mayor said. It rained. It will be open in a week."
 TRANSLATOR = shipped_model("transformer_tatoeba_en_fr").parent

@@ -6,10 +6,10 @@ tf = pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.errors import Error, ExportError
-from tfsum.inference.model_choice import NEWS
 from tfsum.inference.texts import batches
 from tfsum.request import sentence_of
 from tfsum.tasks import load as loading
+from tfsum.tasks.model_choice import NEWS
 
 pytestmark = pytest.mark.usefixtures("opened_once")
 

@@ -1,14 +1,13 @@
-"""What the rows of a request cost to compute, in characters, and parts of a cost."""
+"""What the rows of a call cost to compute, in characters, and parts of a cost."""
 
 import functools
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tfsum.request import DOCUMENT_SEPARATOR
-from tfsum.serving.servable import Arrays
 
 ROW_COST = 256  # characters; what a row costs, however short it is
 NUMBER_COST = 4  # characters; a token has about four
@@ -22,8 +21,8 @@ MAX_PLACES = 1 << 21  # for sentences in the rows of an answer, of which the wid
 SEPARATOR = DOCUMENT_SEPARATOR.encode()
 
 
-def row_sizes(inputs: Arrays, known: frozenset[bytes] = frozenset()) -> list[int]:
-    """The cost of each row of a request, in characters.
+def row_sizes(inputs: Mapping[str, np.ndarray], known: frozenset[bytes] = frozenset()) -> list[int]:
+    """The cost of each row of a call, in characters.
 
     Args:
         inputs: Name -> array; an array without rows, or with fewer than another, costs nothing.
@@ -68,7 +67,7 @@ def place_count(texts: Sequence[bytes]) -> int:
     """The number of places for sentences in an answer whose rows are as wide as the widest.
 
     Args:
-        texts: Texts of a request.
+        texts: Texts of a call.
 
     Example:
         >>> place_count([b"It rained. It did.", b""])
@@ -78,7 +77,7 @@ def place_count(texts: Sequence[bytes]) -> int:
 
 
 def divide_rows(sizes: list[int], max_size: int, max_rows: int | None = None) -> list[slice]:
-    """Divides the rows of a request into parts; a row that is too large is a part alone.
+    """Divides the rows of a call into parts; a row that is too large is a part alone.
 
     Args:
         sizes: Cost of each row, in characters.

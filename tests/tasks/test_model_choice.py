@@ -7,7 +7,7 @@ import json
 import pytest
 
 import tfsum
-from tfsum.inference.model_choice import (
+from tfsum.tasks.model_choice import (
     MULTILINGUAL,
     NEWS,
     SUMMARIZERS,
