@@ -19,7 +19,7 @@ class Error(Exception):
     """
 
 
-def require(condition: object, message: str, kind: type[Exception] = Error) -> None:
+def require(condition: object, message: str, kind: type[Error] = Error) -> None:
     """Raises an error unless a condition is true.
 
     Args:

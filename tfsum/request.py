@@ -16,7 +16,6 @@ from typing import Annotated, Literal, TypeAlias, TypedDict
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from tfsum.errors import require
 from tfsum.settings import Checked, Option
 
 MOST_KEYWORDS = 100
@@ -136,22 +135,13 @@ class SummaryRequest(Checked):
     @model_validator(mode="after")
     def _fits_together(self) -> "SummaryRequest":
         limits = sorted(self.given() & {*INPUTS, "together"} - {"query"})
-        require(
-            not (self.all and limits),
-            f"all: every sentence has no {', '.join(limits)}; leave it out",
-            ValueError,
-        )
-        require(
-            not (self.together and self.keywords),
-            "keywords: are those of one text; leave out keywords or together",
-            ValueError,
-        )
+        if self.all and limits:
+            raise ValueError(f"all: every sentence has no {', '.join(limits)}; leave it out")
+        if self.together and self.keywords:
+            raise ValueError("keywords: are those of one text; leave out keywords or together")
         for name, other in NEEDED.items():
-            require(
-                getattr(self, name) is None or getattr(self, other),
-                f"{name}: goes with {other}; give {other} too, or leave it out",
-                ValueError,
-            )
+            if getattr(self, name) is not None and not getattr(self, other):
+                raise ValueError(f"{name}: goes with {other}; give {other} too, or leave it out")
         return self
 
 
