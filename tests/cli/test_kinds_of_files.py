@@ -29,7 +29,7 @@ def command(verb, file, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["summarize", "explain", "prepare", "train"])
 def test_every_sixth_kind(verb, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(tfsum, "load", functools.cache(tfsum.load))
+    monkeypatch.setattr("tfsum.tasks.load.load", functools.cache(tfsum.load))
     statuses = {}
     for name, content in list(FILES.items())[::6]:
         file = tmp_path / name

@@ -137,8 +137,9 @@ def _progress(
     kind have in common, of which the first ones alone are printed.
     """
     counts = collections.Counter[str]()
-    silent = total == 1 or not sys.stderr.isatty()
-    bar = tqdm(total=total, unit="document", disable=silent, file=sys.stderr, **bar_size())
+    is_shown = total != 1 and sys.stderr.isatty()
+    size = bar_size() if is_shown else {"disable": True}
+    bar = tqdm(total=total, unit="document", file=sys.stderr, **size)
 
     def remark(name: str, text: str, kind: str) -> None:
         counts[kind] += 1

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-import tfsum
 from tfsum.cli.answer_files import FORMATS, AnswerFiles, RowFile
 from tfsum.cli.options import (
     COMPUTE,
@@ -224,6 +223,7 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
         ...     print(answer(["Rain."])[0][0])
         Rain
     """
+    from tfsum.tasks.load import load as load_model
     from tfsum.tasks.load import open_model, task_of
 
     own = arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json"))
@@ -239,7 +239,7 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
             model = stack.enter_context(open_model(arguments.model))
         else:
             licence = arguments.model_licence
-            model = tfsum.load(arguments.model, licence, **options)
+            model = load_model(arguments.model, licence, **options)
 
         verb = task_of(model.path, model.description).verb
         require(
