@@ -16,7 +16,7 @@ from talking_server import LONG
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import MissingSignature
-from tfsum.inference.token_counts import tokens_of
+from tfsum.inference.texts import tokens_of
 from tfsum.request import SummaryAnswer
 from tfsum.serving.documents import URI, Documents
 from tfsum.serving.mcp_proxy import McpProxy, read_servers

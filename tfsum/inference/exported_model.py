@@ -13,8 +13,7 @@ from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.c_session import BROKEN, CallError, CSession, can_open
 from tfsum.inference.saved_model import newest, read_description
-from tfsum.inference.texts import Value, as_bytes, batches, filled
-from tfsum.inference.token_counts import token_counter
+from tfsum.inference.texts import Value, as_bytes, batches, filled, token_counter
 from tfsum.loading import load_tensorflow
 
 # Types to compute in. In bfloat16 TensorFlow's optimizer makes the products of matrices and what

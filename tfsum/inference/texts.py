@@ -1,11 +1,17 @@
-"""Texts for an exported model: checked, encoded, in groups; needs no TensorFlow, as in a client."""
+"""Texts for an exported model: checked, encoded, their tokens counted, in groups; needs no
+TensorFlow, as in a client."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import pathlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
-from tfsum.errors import Error
+from tfsum.errors import DataError, Error, needs_extra
+from tfsum.request import TOKEN_BYTES
 
+CountTokens: TypeAlias = Callable[[str], int]
 Value = bool | int | float | str | bytes  # of an input, the same for all texts
 
 TEXTS_AT_ONCE, BYTES_AT_ONCE = 32, 1 << 19
@@ -53,6 +59,55 @@ def check_texts(texts: Iterable[str]) -> list[str]:
         if not isinstance(text, str):
             raise Error(f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)")
     return texts
+
+
+def tokens_of(text: str) -> int:
+    """Tokens of a language model, about.
+
+    Args:
+        text: A text.
+
+    Example:
+        >>> tokens_of("It rained.")
+        3
+    """
+    return math.ceil(len(as_bytes(text)) / TOKEN_BYTES)
+
+
+def token_counter(file: str | pathlib.Path | None) -> CountTokens:
+    """Makes the function that counts the tokens of a text, without those that begin or end one.
+
+    Args:
+        file: tokenizer.json of the library `tokenizers`; None for `tokens_of`.
+
+    Raises:
+        DataError: The file cannot be read, or is of another kind.
+        Error: The library is not installed.
+
+    Example:
+        >>> token_counter(None)("It rained.")
+        3
+    """
+    if file is None:
+        return tokens_of
+    with needs_extra("vocab", "a tokenizer"):
+        from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_str(pathlib.Path(file).read_text(encoding="utf-8"))
+    except Exception as error:  # the library has no class of its own
+        raise DataError(
+            f"{file}: is no tokenizer ({error}); expected a tokenizer.json of the library"
+            " `tokenizers`"
+        ) from None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    def count(text: str) -> int:
+        encoded = tokenizer.encode(as_bytes(text).decode(), add_special_tokens=False)
+        return len(encoded.ids)
+
+    return count
 
 
 def batches(sizes: Sequence[int]) -> list[list[int]]:

@@ -13,8 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from tfsum.inference.texts import as_bytes
-from tfsum.inference.token_counts import CountTokens
+from tfsum.inference.texts import CountTokens, as_bytes
 from tfsum.request import TOKEN_BYTES
 from tfsum.serving.chat_completions import ChatBody
 from tfsum.serving.chat_prompt import Prompt, prompt_of

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from pydantic import Field
 
-from tfsum.inference.token_counts import CountTokens
+from tfsum.inference.texts import CountTokens
 from tfsum.serving.chat_prompt import Messages, PromptBody
 from tfsum.serving.request_error import require
 

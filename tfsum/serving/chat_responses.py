@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from tfsum.inference.token_counts import CountTokens
+from tfsum.inference.texts import CountTokens
 from tfsum.serving.chat_prompt import Messages, PromptBody
 from tfsum.serving.request_error import require
 

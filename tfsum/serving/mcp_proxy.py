@@ -35,7 +35,7 @@ from mcp.types import (
 from pydantic import BaseModel, Field, model_validator
 
 from tfsum.errors import Error
-from tfsum.inference.token_counts import tokens_of
+from tfsum.inference.texts import tokens_of
 from tfsum.json_text import read_json_object
 from tfsum.serving.documents import URI, Documents, ReadDocument
 from tfsum.serving.mcp_tools import Context, McpTools

@@ -32,7 +32,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 import tfsum
 from tfsum.errors import Error
-from tfsum.inference.token_counts import tokens_of
+from tfsum.inference.texts import tokens_of
 from tfsum.inputs.apart import text_apart
 from tfsum.request import MOST_KEYWORDS, AnswerRecord, Count, Newline, Place, SummaryRequest
 from tfsum.serving.documents import URI, Documents, ReadDocument

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mcp.types import CallToolResult, TextContent
 
-from tfsum.inference.token_counts import tokens_of
+from tfsum.inference.texts import tokens_of
 from tfsum.request import SummaryAnswer, SummaryRequest, sentence_of
 from tfsum.serving.documents import URI, ReadDocument
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer

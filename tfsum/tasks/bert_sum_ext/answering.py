@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfsum.errors import Error
-from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes, check_texts
-from tfsum.inference.token_counts import CountTokens, tokens_of
+from tfsum.inference.texts import KNOWN_ENOUGH, CountTokens, as_bytes, check_texts, tokens_of
 from tfsum.request import (
     DOCUMENT_SEPARATOR,
     INPUTS,

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from tfsum.inference.exported_model import computed_in
 from tfsum.inference.saved_model import read_description
-from tfsum.inference.texts import check_texts
-from tfsum.inference.token_counts import token_counter
+from tfsum.inference.texts import check_texts, token_counter
 from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryRequest
 from tfsum.tasks.bert_sum_ext.read_once import Reading, model_of, open_document
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, Unpack, overload
 
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.texts import check_texts
-from tfsum.inference.token_counts import tokens_of
+from tfsum.inference.texts import check_texts, tokens_of
 from tfsum.request import Keyword, Newline, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of, keywords_of
 from tfsum.tasks.bert_sum_ext.read_once import Reading, model_of, open_document

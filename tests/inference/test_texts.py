@@ -1,4 +1,4 @@
-"""Tokens counted by the library `tokenizers` itself, in answers by every entrance."""
+"""Tokens of texts, counted by the library `tokenizers` itself, in answers by every entrance."""
 
 import json
 import math
@@ -15,7 +15,7 @@ tokenizers = pytest.importorskip("tokenizers", reason="needs the library tokeniz
 import tfsum
 from tfsum.cli.main import main
 from tfsum.errors import DataError, Error
-from tfsum.inference.token_counts import token_counter, tokens_of
+from tfsum.inference.texts import token_counter, tokens_of
 from tfsum.serving import Server, ServerSettings
 
 pytestmark = pytest.mark.usefixtures("opened_once")
