@@ -21,10 +21,10 @@ from tfsum.cli.main import main as command_line
 from tfsum.cli.pipeline import PIPELINES
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving import Client
 from tfsum.serving.openapi import ERRORS as STATUSES
 from tfsum.serving.servable import Servable
+from tfsum.shipped_files import SAVED_MODELS
 from tfsum.tasks import tasks
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -107,7 +107,7 @@ def recipes() -> None:
 def signatures() -> None:
     """The inputs and outputs of the included models."""
     parts = ["# Signatures", "B is the number of texts; [exported models](../exported_models.md)."]
-    for path in sorted(shipped_folder().glob("*/*/saved_model.pb")):
+    for path in sorted(SAVED_MODELS.glob("*/*/saved_model.pb")):
         servable = Servable(path.parent.parent.name, int(path.parent.name), path.parent)
         parts.append(f"## {servable.name}")
         for name, signature in sorted(servable.signatures.items()):

@@ -12,7 +12,8 @@ import tensorflow as tf
 
 import tfsum
 from tfsum.cli.main import main, parse
-from tfsum.inference.saved_model import shipped_folder, shipped_models
+from tfsum.inference.saved_model import shipped_models
+from tfsum.shipped_files import SAVED_MODELS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.ko.md"]
@@ -82,7 +83,7 @@ def test_the_client_of_the_readme(capsys):
     from tfsum.serving import Server, ServerSettings
 
     (code,) = (code for code in blocks(PAGES[0], "python") if "tfsum.serving" in code)
-    folder = shipped_folder() / "bert_sum_ext_news_en"
+    folder = SAVED_MODELS / "bert_sum_ext_news_en"
     with Server(folder, settings=ServerSettings(port=0)) as server:
         exec(code.replace("localhost:8501", f"127.0.0.1:{server.port}"), {})
     assert capsys.readouterr().out == "The bridge was closed on Monday.\n"

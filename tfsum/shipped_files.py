@@ -1,24 +1,26 @@
-"""Files that tfsum ships beside its code: recipes and exported models."""
+"""The folders of what tfsum ships beside its code: recipes and exported models."""
 
 import pathlib
 
 import tfsum
 
-# Their folders in a checkout, where they are beside the package (also one installed with -e);
-# setup.cfg maps them into the package that pip installs.
-_IN_CHECKOUT = {"recipes": "training", "saved_models": "saved_models"}
 
-
-def shipped_folder(name: str = "saved_models") -> pathlib.Path:
-    """The folder of shipped files, by default of the models.
+def folder_of(installed: str, in_checkout: str) -> pathlib.Path:
+    """The folder of shipped files, which setup.cfg maps into the package that pip installs.
 
     Args:
-        name: "recipes" or "saved_models".
+        installed: Its name in the package.
+        in_checkout: Its name in a checkout, where it is beside the package (also one installed
+            with -e).
 
     Example:
-        >>> (shipped_folder("recipes") / "bert_sum_ext_news.toml").is_file()
+        >>> (folder_of("recipes", "training") / "bert_sum_ext_news.toml").is_file()
         True
     """
     package = pathlib.Path(tfsum.__file__).resolve().parent
-    installed = package / name
-    return installed if installed.is_dir() else package.parent / _IN_CHECKOUT[name]
+    folder = package / installed
+    return folder if folder.is_dir() else package.parent / in_checkout
+
+
+RECIPES = folder_of("recipes", "training")
+SAVED_MODELS = folder_of("saved_models", "saved_models")

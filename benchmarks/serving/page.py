@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import corpora, results
 from benchmarks.serving.server import Serving
-from tfsum.inference.saved_model import shipped_folder
+from tfsum.shipped_files import SAVED_MODELS
 
 QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--lang=en-US")
 STAGES = ("sign of life", "share", "summary", "keywords")
@@ -101,6 +101,6 @@ OPTIONS = {
 
 def run(options: argparse.Namespace) -> None:
     print(results.machine())
-    with Serving(shipped_folder()) as server:
+    with Serving(SAVED_MODELS) as server:
         rows = {f"{size} kB": measure(server.port, size) for size in options.kilobytes}
     results.show(rows)

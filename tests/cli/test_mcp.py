@@ -15,7 +15,7 @@ from patient_client import TIMEOUT
 
 from tfsum.cli.main import main
 from tfsum.cli.mcp import Lines
-from tfsum.inference.saved_model import shipped_folder
+from tfsum.shipped_files import SAVED_MODELS
 
 
 @pytest.mark.parametrize("half", [r"\ud83d", r"\uDE00", r"\ude00\ud83d", r"\\\ud83d"])
@@ -77,7 +77,7 @@ def test_a_folder_that_is_not_there(tmp_path, capsys):
 
 
 def test_a_model_that_does_not_select(capsys):
-    model = shipped_folder() / "transformer_tatoeba_en_fr"
+    model = SAVED_MODELS / "transformer_tatoeba_en_fr"
     assert main(["mcp", "--model", str(model)]) == 1
     assert "is not extractive" in capsys.readouterr().err
 

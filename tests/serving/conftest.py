@@ -11,9 +11,9 @@ import tensorflow as tf
 from opened_models import unverified
 from patient_client import TIMEOUT
 
-from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.server import Server
 from tfsum.serving.settings import ServerSettings
+from tfsum.shipped_files import SAVED_MODELS
 
 
 class Text(tf.Module):
@@ -150,7 +150,7 @@ def ask(models):
 def ask_shipped():
     """Asks for the shipped models."""
     with unverified():
-        return Asked(shipped_folder(), version_policy="latest")
+        return Asked(SAVED_MODELS, version_policy="latest")
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,11 @@ import pytest
 from cases import first_by_default
 
 from tfsum.errors import Error, ExportError
-from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.settings import ServerSettings
 from tfsum.serving.version_folders import load_servable, select_versions
+from tfsum.shipped_files import SAVED_MODELS
 
 
 class Loaded:
@@ -377,7 +377,7 @@ def test_a_version_whose_answers_changed_or_whose_warm_up_fails_is_not_loaded(
     tmp_path, file, change, said
 ):
     copy = tmp_path / "fr" / "2"
-    shutil.copytree(shipped_folder() / "transformer_tatoeba_en_fr" / "1", copy)
+    shutil.copytree(SAVED_MODELS / "transformer_tatoeba_en_fr" / "1", copy)
     changed = copy / "assets.extra" / file
     changed.write_bytes(change(changed.read_bytes()))
     with pytest.raises(ExportError, match=said):

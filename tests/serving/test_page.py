@@ -9,10 +9,10 @@ from opened_models import unverified
 from patient_client import TIMEOUT
 
 from tfsum import export_model
-from tfsum.inference.saved_model import shipped_folder
 from tfsum.models import BertClassifier
 from tfsum.request import SummaryRequest
 from tfsum.serving import Server, ServerSettings
+from tfsum.shipped_files import SAVED_MODELS
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
 axe = pytest.importorskip("axe_core_python", reason="needs axe-core-python")
@@ -70,7 +70,7 @@ def others(tmp_path_factory):
     )
     export_model(folder / "best", folder / "models" / "alarm" / "1")
     (folder / "models" / "transformer_tatoeba_en_fr").symlink_to(
-        shipped_folder() / "transformer_tatoeba_en_fr"
+        SAVED_MODELS / "transformer_tatoeba_en_fr"
     )
     settings = ServerSettings(port=0, max_document_bytes=6_000_000, timeout=TIMEOUT)
     with Server(folder / "models", settings) as started:

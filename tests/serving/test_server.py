@@ -24,9 +24,9 @@ from patient_client import TIMEOUT, Client
 
 import tfsum
 from tfsum.cli.main import main
-from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving import RequestError, Server, ServerSettings
 from tfsum.serving.predictor import Predictor
+from tfsum.shipped_files import SAVED_MODELS
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 # Accepts requests for ten times as long after a signal.
@@ -203,7 +203,7 @@ def test_a_signal_while_models_are_loaded(start, slow_models, signals, drain, st
 def test_the_access_log_has_no_text_and_the_client_works(start):
     process, url = start(
         *("--no-access-log", "--timeout", LIMIT),
-        shipped_folder() / "transformer_tatoeba_en_fr",
+        SAVED_MODELS / "transformer_tatoeba_en_fr",
     )
     with Client(url, "transformer_tatoeba_en_fr") as client:
         assert client.generate("I am cold.").summary == "J'ai froid."

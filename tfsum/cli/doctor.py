@@ -242,11 +242,12 @@ def _product_seconds(dtype: str) -> float:
 
 def models() -> Iterator[Finding]:
     """The shipped models."""
-    from tfsum.inference.saved_model import shipped_folder, shipped_models
+    from tfsum.inference.saved_model import shipped_models
+    from tfsum.shipped_files import SAVED_MODELS
 
     versions = shipped_models()
     for name, version in versions.items():
         yield Finding("models", name, f"version {version.name} ({version})")
     if not versions:
         cure = "install tfsum again, or give --model FOLDER"
-        yield Finding("models", "shipped", f"none in {shipped_folder()}", "wrong", cure)
+        yield Finding("models", "shipped", f"none in {SAVED_MODELS}", "wrong", cure)

@@ -7,8 +7,8 @@ import sys
 
 from tfsum.cli.options import Arguments, Options, read_settings
 from tfsum.errors import as_error, needs_extra, require
-from tfsum.inference.saved_model import shipped_folder
 from tfsum.serving.settings import OTHERS, ServerSettings
+from tfsum.shipped_files import SAVED_MODELS
 
 EXAMPLES = """examples:
   tfsum serve
@@ -42,7 +42,7 @@ OPTIONS: Options = {
 
 def run(arguments: Arguments) -> int:
     settings = read_settings(ServerSettings, arguments, token=read_token(arguments.token_file))
-    folder = pathlib.Path(arguments.folder or shipped_folder())
+    folder = pathlib.Path(arguments.folder or SAVED_MODELS)
     with needs_extra("serve", "serving"):
         from tfsum.serving.predictor import flush
         from tfsum.serving.server import Server

@@ -5,7 +5,7 @@ import pathlib
 
 from tfsum.errors import ExportError
 from tfsum.json_text import read_json_object
-from tfsum.shipped_files import shipped_folder
+from tfsum.shipped_files import SAVED_MODELS
 
 DEFAULT_MODEL = "bert_sum_ext_news_en"
 
@@ -17,7 +17,7 @@ def shipped_models() -> dict[str, pathlib.Path]:
         >>> "bert_sum_ext_news_en" in shipped_models()
         True
     """
-    models = {model.name: versions(model) for model in sorted(shipped_folder().glob("*/"))}
+    models = {model.name: versions(model) for model in sorted(SAVED_MODELS.glob("*/"))}
     return {name: folders[-1] for name, folders in models.items() if folders}
 
 
@@ -40,7 +40,7 @@ def shipped_model(name: str = DEFAULT_MODEL) -> pathlib.Path:
     models = shipped_models()
     if name not in models:
         raise ExportError(
-            f"no shipped model {name!r} in {shipped_folder()}:"
+            f"no shipped model {name!r} in {SAVED_MODELS}:"
             f" found {', '.join(models) or 'no model at all'}; give the folder of a SavedModel"
             " instead, or install tfsum again"
         )

@@ -81,8 +81,8 @@ class ModelVersions:
         Error: There is no such folder.
 
     Example:
-        >>> from tfsum.inference.saved_model import shipped_folder
-        >>> versions = ModelVersions(shipped_folder(), ServerSettings(), Servable)
+        >>> from tfsum.shipped_files import SAVED_MODELS
+        >>> versions = ModelVersions(SAVED_MODELS, ServerSettings(), Servable)
         >>> versions.starting, versions.available()
         (True, {})
     """

@@ -17,7 +17,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfsum.errors import Error, as_error
 from tfsum.inference.exported_model import computed_in
-from tfsum.inference.saved_model import shipped_folder
 from tfsum.private_names import check_private_names
 from tfsum.serving.application import Application
 from tfsum.serving.grpc_services import GrpcServices
@@ -25,6 +24,7 @@ from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.predictor import LOG, Predictor
 from tfsum.serving.settings import ServerSettings
 from tfsum.serving.version_folders import load_servable
+from tfsum.shipped_files import SAVED_MODELS
 
 MAX_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
 POLL_SECONDS = 0.1  # between two looks of uvicorn at whether it is to stop
@@ -65,7 +65,7 @@ class Server:
         connections = _with_descriptors(settings.max_connections)
         self.settings = settings = settings.model_copy(update={"max_connections": connections})
         self.versions = ModelVersions(
-            pathlib.Path(folder or shipped_folder()),
+            pathlib.Path(folder or SAVED_MODELS),
             settings,
             functools.partial(load_servable, compute=computed_in(settings.compute)),
         )

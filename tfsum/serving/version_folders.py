@@ -37,10 +37,10 @@ def find_models(folder: pathlib.Path) -> dict[str, pathlib.Path]:
         Error: There is no such folder.
 
     Example:
-        >>> from tfsum.inference.saved_model import shipped_folder
-        >>> "bert_sum_ext_news_en" in find_models(shipped_folder())
+        >>> from tfsum.shipped_files import SAVED_MODELS
+        >>> "bert_sum_ext_news_en" in find_models(SAVED_MODELS)
         True
-        >>> list(find_models(shipped_folder() / "bert_sum_ext_news_en"))
+        >>> list(find_models(SAVED_MODELS / "bert_sum_ext_news_en"))
         ['bert_sum_ext_news_en']
     """
     require(

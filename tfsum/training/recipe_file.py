@@ -18,7 +18,7 @@ import tomli_w
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import RecipeError
 from tfsum.settings import expected, follow, mistakes
-from tfsum.shipped_files import shipped_folder
+from tfsum.shipped_files import RECIPES
 from tfsum.training.settings import Recipe, keys_of
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe)
@@ -35,7 +35,7 @@ def shipped_recipes() -> dict[str, pathlib.Path]:
         >>> "bert_sum_ext_news" in shipped_recipes()
         True
     """
-    return {path.stem: path for path in sorted(shipped_folder("recipes").glob("*.toml"))}
+    return {path.stem: path for path in sorted(RECIPES.glob("*.toml"))}
 
 
 def recipe_path(recipe: str | pathlib.Path) -> pathlib.Path:

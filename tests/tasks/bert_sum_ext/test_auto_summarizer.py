@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def both(folder, monkeypatch):
-    monkeypatch.setattr("tfsum.inference.saved_model.shipped_folder", lambda: folder)
+    monkeypatch.setattr("tfsum.inference.saved_model.SAVED_MODELS", folder)
 
 
 @pytest.fixture(scope="module")
