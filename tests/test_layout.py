@@ -42,6 +42,7 @@ PROPERTIES = {
     "inputs/test_cases.py": "files after public reports: from bytes to what may be chosen",
     "serving/test_page.py": "the page in a browser",
     "tasks/bert_sum_abs/test_gap_sentences.py": "documents without summaries",
+    "tasks/bert_sum_ext/test_auto_summarizer.py": "the model by the text, from all entrances",
     "tasks/bert_sum_ext/test_explain_page.py": "the page of `tfsum explain`",
     "tasks/bert_sum_ext/test_initial_model.py": "what extractive training begins with",
     "tasks/test_table.py": "the table of tasks",

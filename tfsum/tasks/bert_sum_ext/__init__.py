@@ -54,7 +54,7 @@ def _exported_model() -> "type[parts.ExportedModel]":
 
 
 def _by_text() -> Callable[..., "parts.ExportedModel"]:
-    from tfsum.tasks.bert_sum_ext.auto_summarizer import AutoSummarizer
+    from tfsum.tasks.bert_sum_ext.summarizer import AutoSummarizer
 
     return AutoSummarizer
 
