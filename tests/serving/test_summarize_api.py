@@ -74,6 +74,8 @@ def test_a_model_that_writes(post):
         ({"text": "a", "all": True, "words": 9}, "all: every sentence has no words"),
         ({"text": "a", "keywords": 1000}, "keywords=1000: expected a whole number from 1 to 100"),
         ({"text": ["a", "b"]}, "text: expected one text, or a list of texts and together=true"),
+        ({"text": "a", "model": 3}, "model=3: expected a text"),
+        ({"text": "a", "model": "not there", "words": 0}, "words=0: expected a whole number"),
     ],
 )
 def test_wrong_requests(post, fields, message):
