@@ -110,7 +110,7 @@ class ChatApi:
             text = await unless_gone(request, self._read_file(html, "message.html"))
 
         fields: dict[str, object] = {"text": text, "model": body.model}
-        with self._summarize.use(request, body_of(fields)) as servable:
+        with self._summarize.use(request, fields) as (servable, _):
             count, most = self._summarize.count_tokens, body.most()
             fields |= await asyncio.to_thread(_lengths, servable, prompt, most, text, count)
             answer = await self._summarize.answered(request, servable, body_of(fields))

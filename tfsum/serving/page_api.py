@@ -21,7 +21,7 @@ from tfsum.serving.long_texts import Progress
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, as_request_error, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Arrays, Servable, byte_count
-from tfsum.serving.summarize_api import ModelCalls, SummarizeApi, SummarizeBody, body_of
+from tfsum.serving.summarize_api import ModelCalls, SummarizeApi
 
 # Path -> (file in the folder `page`, its type)
 FILES = {
@@ -92,25 +92,23 @@ class PageApi:
         until `{"answer": ...}` is there, which comes again with its keywords, or `{"error": ...}`.
         """
         content = await received(request, self._predictor)
-        body = body_of(await offload(len(content), read_object, content))
+        fields = await offload(len(content), read_object, content)
         if len(content) <= LONG:
-            return await self._summarize.answer(request, body)
+            return await self._summarize.answer(request, fields)
 
-        lines, headers = self._lines(request, body), {"X-Accel-Buffering": "no"}  # of nginx
+        lines, headers = self._lines(request, fields), {"X-Accel-Buffering": "no"}  # of nginx
         return StreamingResponse(lines, headers=headers, media_type="application/x-ndjson")
 
-    async def _lines(self, request: Request, body: SummarizeBody) -> AsyncIterator[bytes]:
+    async def _lines(self, request: Request, fields: dict) -> AsyncIterator[bytes]:
         try:
-            async for line in self._stages(request, body):
+            async for line in self._stages(request, fields):
                 yield bytes(JsonResponse(line).body) + b"\n"
         except Exception as error:
             yield bytes(JsonResponse({"error": as_request_error(error).message}).body)
 
-    async def _stages(
-        self, request: Request, body: SummarizeBody
-    ) -> AsyncIterator[dict[str, object]]:
+    async def _stages(self, request: Request, fields: dict) -> AsyncIterator[dict[str, object]]:
         predictor = self._predictor
-        with self._summarize.use(request, body) as servable:
+        with self._summarize.use(request, fields) as (servable, body):
             asked: ModelCalls | None = await self._summarize.asked(servable, body)
             while asked:
                 for name, inputs in asked.calls.items():

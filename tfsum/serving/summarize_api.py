@@ -135,20 +135,19 @@ class SummarizeApi:
     async def summarize(self, request: Request) -> Response:
         """The summary of a text, and its keywords if a number of them is asked for."""
         content = await received(request, self._predictor)
-        fields = await offload(len(content), read_object, content)
-        return await self.answer(request, body_of(fields))
+        return await self.answer(request, await offload(len(content), read_object, content))
 
-    async def answer(self, request: Request, body: SummarizeBody) -> Response:
+    async def answer(self, request: Request, fields: dict[str, Any]) -> Response:
         """The answer to a body.
 
         Args:
             request: Request over HTTP.
-            body: Its body.
+            fields: Its body.
 
         Raises:
-            RequestError: There is no such model, or it cannot do what is asked.
+            RequestError: A field is wrong, or the model cannot do what is asked.
         """
-        with self.use(request, body) as servable:
+        with self.use(request, fields) as (servable, body):
             return JsonResponse(await self.answered(request, servable, body))
 
     async def answered(
@@ -236,31 +235,34 @@ class SummarizeApi:
             return await asyncio.to_thread(servable.run, name + OF_READING, {**read, **options})
 
     @contextlib.contextmanager
-    def use(self, request: Request, body: SummarizeBody) -> Iterator[Servable]:
-        """Keeps the model of a body loaded.
+    def use(
+        self, request: Request, fields: Mapping[str, Any]
+    ) -> Iterator[tuple[Servable, SummarizeBody]]:
+        """Checks a body, and keeps the model that it is for loaded.
 
         Args:
             request: Request over HTTP, in whose line of the log the model is named.
-            body: Its body.
+            fields: Its body.
 
         Yields:
-            The loaded model.
+            The loaded model, and the body.
 
         Raises:
-            RequestError: There is no such model, or it takes no texts.
+            RequestError: A field is wrong, there is no such model, or it takes no texts.
         """
+        loaded = self._predictor.versions.available().items()
+        summarizers = [name for name, (*_, servable) in loaded if servable.summarizes]
+        body = body_of(fields)
         name = body.model
         if name == AUTO:
-            loaded = self._predictor.versions.available().items()
-            models = [name for name, (*_, servable) in loaded if servable.summarizes]
-            name = choose_model(body.texts, models)
+            name = choose_model(body.texts, summarizers)
         request.path_params["name"] = name
         with self._predictor.versions.use(name) as servable:
             require(
                 servable.takes_texts,
                 f"{name}: takes no text; ask it at /v1/models/{name}:predict",
             )
-            yield servable
+            yield servable, body
 
     async def asked(self, servable: Servable, body: SummarizeBody) -> ModelCalls:
         """What a body asks of a model.
