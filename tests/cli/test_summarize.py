@@ -76,7 +76,7 @@ def asked(monkeypatch):
 
         return Lead(path)
 
-    monkeypatch.setitem(vars(tfsum), "load", load)
+    monkeypatch.setattr("tfsum.tasks.load.load", load)
     return models
 
 
@@ -436,7 +436,7 @@ def test_answers_are_written_as_they_come(asked, tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             return super().answer(texts, request)
 
-    monkeypatch.setitem(vars(tfsum), "load", Interrupted)
+    monkeypatch.setattr("tfsum.tasks.load.load", Interrupted)
     assert main(["summarize", "-r", str(tmp_path / "in"), "-o", f"{tmp_path / 'out'}/"]) == 130
     assert len(list((tmp_path / "out").glob("*.txt"))) == 2 * TEXTS_AT_ONCE
 
