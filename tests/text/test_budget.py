@@ -9,7 +9,14 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 
-from tfsum.text.budget import UNLIMITED, Budget, budget_of, most_that_fit, with_room_for_one
+from tfsum.text.budget import (
+    UNLIMITED,
+    Budget,
+    budget_of,
+    costs_of,
+    most_that_fit,
+    with_room_for_one,
+)
 from tfsum.text.rows import Rows
 from tfsum.text.selection import select
 
@@ -30,7 +37,8 @@ def _budget(texts, words=0, characters=0, share=0.0, in_bytes=0):
     """The budget of texts of one document each, with a number for each text or one for all."""
     rows = [texts.nrows()]
     numbers = (tf.broadcast_to(each, rows) for each in (words, characters, in_bytes, share))
-    return budget_of(texts, *numbers, Rows.of(texts), tf.zeros(rows, tf.int32))
+    costs, of_texts = costs_of(texts.flat_values), Rows.of(texts)
+    return budget_of(costs, of_texts, *numbers, of_texts, tf.zeros(rows, tf.int32))
 
 
 def _count(sentence):

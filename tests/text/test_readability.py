@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from tfsum.evaluation.readability import fault_shares, repeated_pairs
 from tfsum.text.english import is_english
-from tfsum.text.readability import antecedents, faults, opens_with_anaphor, without_dateline
+from tfsum.text.readability import (
+    antecedents,
+    faults,
+    names_in_full,
+    opens_with_anaphor,
+    without_dateline,
+)
+from tfsum.text.rows import Rows
 from tfsum.text.selection import may_be_chosen
 
 
@@ -157,9 +164,10 @@ def test_antecedents(sentences, pairs):
     expected = sorted((a + o, b + o) for o in offsets for a, b in pairs)
     english = tf.fill(tf.shape(texts.flat_values), True)
     found = faults(texts.flat_values, english)
-    given = antecedents(texts, found["pronoun"] | found["connective"], english)
+    opens, documents = found["pronoun"] | found["connective"], Rows.of(texts)
+    given = antecedents(documents, opens, names_in_full(texts, english))
     assert sorted(map(tuple, given.numpy().tolist())) == expected
-    assert not antecedents(texts, ~english, ~english).shape[0]
+    assert not antecedents(documents, ~english, names_in_full(texts, ~english)).shape[0]
 
 
 def test_rules_of_english_are_for_english():

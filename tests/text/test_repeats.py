@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 
-from tfsum.text.budget import budget_of
+from tfsum.text.budget import budget_of, costs_of
 from tfsum.text.expected_rouge import AUTOMATIC
 from tfsum.text.repeats import COMPARED, repeats
 from tfsum.text.rows import Rows
@@ -185,7 +185,9 @@ def test_nothing_is_said_twice(way, blocked, words, most):
         None if way == "score" else pieces,
         np.full(len(numbers), True),
         budget=budget_of(
-            ragged, tf.fill([2], words), nothing, nothing, tf.zeros([2]), rows, nothing
+            costs_of(ragged.flat_values),
+            rows,
+            *(tf.fill([2], words), nothing, nothing, tf.zeros([2]), rows, nothing),
         ),
         by_score=tf.fill([2], way == "query"),
     )

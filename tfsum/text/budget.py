@@ -83,8 +83,30 @@ class Budget(NamedTuple):
         return has_room & (of_document < self.most)
 
 
+def costs_of(sentences: tf.Tensor) -> tf.Tensor:
+    """What sentences take of a `Budget`.
+
+    Args:
+        sentences: Strings (N,).
+
+    Returns:
+        int32 (N, 3), words, characters and bytes, these with the space after a sentence.
+
+    Example:
+        >>> costs_of(tf.constant(["It rained.", "東京です。"])).numpy().tolist()
+        [[2, 11, 11], [5, 6, 16]]
+    """
+    # characters without spaces between are counted one by one, as by ROUGE (`tfsum.text.words`)
+    apart = tf.strings.regex_replace(sentences, f"[{UNSPACED}]", " x ")
+    marks = tf.strings.regex_replace(apart, f"{WORD}[{IN_CLASS}]*", "x")
+    marks = tf.strings.regex_replace(marks, WHITE_SPACE, "")  # before the first word
+    in_words, length = tf.strings.length(marks), tf.strings.length(sentences, "UTF8_CHAR")
+    return tf.stack([in_words, length + 1, tf.strings.length(sentences) + 1], 1)
+
+
 def budget_of(
-    texts: tf.RaggedTensor,
+    costs: tf.Tensor,
+    texts: Rows,
     words: tf.Tensor,
     characters: tf.Tensor,
     in_bytes: tf.Tensor,
@@ -95,7 +117,8 @@ def budget_of(
     """The budget of summaries.
 
     Args:
-        texts: Sentences, (B, S) strings.
+        costs: Result of `costs_of`, (N, 3) for the sentences of all texts.
+        texts: Text of each sentence; there are B.
         words: The most words of a summary, (B,) int32; 0 for any number.
         characters: The most characters of a summary, its sentences parted by a space, (B,) int32;
             0 for any number.
@@ -105,21 +128,12 @@ def budget_of(
         per_document: The most sentences of each document, (B,) int32; 0 for any number.
 
     Example:
-        >>> texts = tf.ragged.constant([["It rained.", "東京です。"]])
+        >>> costs, texts = tf.constant([[2, 11, 11], [5, 6, 16]]), Rows(tf.constant([0, 0]), 1)
         >>> words, none, share = tf.constant([9]), tf.constant([0]), tf.constant([0.5])
-        >>> found = budget_of(texts, words, none, none, share, Rows.of(texts), tf.constant([1]))
-        >>> found.costs.numpy().tolist(), found.limits.numpy().tolist()
-        ([[2, 11, 11], [5, 6, 16]], [[3, 1073741824, 1073741824]])
+        >>> budget_of(costs, texts, words, none, none, share, texts, none).limits.numpy().tolist()
+        [[3, 1073741824, 1073741824]]
     """
-    flat = texts.flat_values
-    # characters without spaces between are counted one by one, as by ROUGE (`tfsum.text.words`)
-    apart = tf.strings.regex_replace(flat, f"[{UNSPACED}]", " x ")
-    marks = tf.strings.regex_replace(apart, f"{WORD}[{IN_CLASS}]*", "x")
-    marks = tf.strings.regex_replace(marks, WHITE_SPACE, "")  # before the first word
-    in_words, length = tf.strings.length(marks), tf.strings.length(flat, "UTF8_CHAR")
-
-    rows = Rows.of(texts)
-    total = tf.cast(rows.sum(in_words), tf.float32)
+    total = tf.cast(texts.sum(costs[:, 0]), tf.float32)
     of_share = tf.cast(total * share, tf.int32)
     in_share = tf.where(share > 0.0, tf.maximum(of_share, 1), UNLIMITED)
     limits = [
@@ -129,9 +143,8 @@ def budget_of(
             for most in (characters, in_bytes)
         ),
     ]
-    most = rows.to_values(tf.where(per_document > 0, per_document, UNLIMITED))
-    costs = [in_words, length + 1, tf.strings.length(flat) + 1]
-    return Budget(tf.stack(costs, 1), tf.stack(limits, 1), documents, most)
+    most = texts.to_values(tf.where(per_document > 0, per_document, UNLIMITED))
+    return Budget(costs, tf.stack(limits, 1), documents, most)
 
 
 def with_room_for_one(

@@ -66,6 +66,15 @@ class _Grams(NamedTuple):
         return self.counts(tf.cast(ranks > 0.0, tf.float32))
 
 
+class _Faults(NamedTuple):
+    """How the K candidates read; their numbers, and K for a sentence that is none."""
+
+    flaws: tf.Tensor  # (K,) float32
+    needing: Rows  # the candidate of each of E pairs
+    needed: tf.Tensor  # (E,) int64, the sentence that it needs
+    before: tf.Tensor  # (K,) int64, the sentence before each
+
+
 def is_word(vocabulary: list[str]) -> np.ndarray:
     """Tells which word pieces ROUGE counts: those with a letter or a digit.
 
@@ -264,7 +273,10 @@ class _Search:
         budget: Budget,
     ) -> None:
         self._candidates, self._documents, self._grams = candidates, candidates.documents, grams
-        self._limit, self._flaws, self._needs, self._budget = limit, flaws, needs, budget
+        self._limit, self._budget = limit, budget
+        self._faults: _Faults | None = None
+        if flaws is not None and needs is not None:
+            self._faults = _faults(candidates, flaws, needs)
 
         # (U,) the expected number of each n-gram in the reference, (B, ORDERS) its size
         expected = grams.counts(share)
@@ -338,18 +350,32 @@ class _Search:
 
     def _penalties(self, chosen: tf.Tensor) -> tf.Tensor:
         """What the candidates (K,) must bring more, beside those with a rank (K,)."""
-        if self._flaws is None or self._needs is None:
+        if self._faults is None:
             return tf.zeros_like(chosen)
-        # (N,) for all sentences: 1 for those that are not chosen, how many of these each needs
-        every, place = tf.size(self._flaws, tf.int64), self._candidates.place
-        is_chosen = tf.cast(chosen > 0.0, tf.float32)
-        missing = 1.0 - tf.scatter_nd(place[:, tf.newaxis], is_chosen, every[tf.newaxis])
-        lacks = Rows(self._needs[:, 0], every).sum(tf.gather(missing, self._needs[:, 1]))
-
-        faults = tf.gather(self._flaws, place) + tf.minimum(tf.gather(lacks, place), 1.0)
-        before = tf.gather(missing, tf.maximum(place - 1, 0))
+        # (K + 1,) 1 for those that are not chosen, as all sentences that are no candidates
+        missing = tf.concat([tf.cast(chosen <= 0.0, tf.float32), [1.0]], 0)
+        lacks = self._faults.needing.sum(tf.gather(missing, self._faults.needed))
+        before = tf.gather(missing, self._faults.before)
         alone = tf.where(self._candidates.follows, before, 0.0)
-        return PENALTY * faults + ALONE * alone
+        return PENALTY * (self._faults.flaws + tf.minimum(lacks, 1.0)) + ALONE * alone
+
+
+def _faults(candidates: _Candidates, flaws: tf.Tensor, needs: tf.Tensor) -> _Faults:
+    """The faults of candidates, from those of all sentences."""
+    # (N,) the number of each sentence among the candidates
+    place, size = candidates.place, tf.size(candidates.place, tf.int64)
+    numbers = tf.range(1, size + 1)
+    number = tf.scatter_nd(place[:, tf.newaxis], numbers, tf.shape(flaws, tf.int64)) - 1
+    number = tf.where(number < 0, size, number)
+
+    needing, needed = tf.unstack(tf.gather(number, needs), axis=1)
+    is_candidate = needing < size
+    return _Faults(
+        tf.gather(flaws, place),
+        Rows(tf.boolean_mask(needing, is_candidate), size),
+        tf.boolean_mask(needed, is_candidate),
+        tf.gather(number, tf.maximum(place - 1, 0)),
+    )
 
 
 def _f_measure(overlap: tf.Tensor, sizes: tf.Tensor) -> tf.Tensor:

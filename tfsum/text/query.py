@@ -41,18 +41,22 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
         ids = tf.cast(rows.flat_values, tf.int64)
         return tf.boolean_mask(Rows.of(rows).owner, counts), tf.boolean_mask(ids, counts)
 
-    # (E,) the different pieces of each sentence, how often it has them, and its length beside the
-    # mean of its text
+    # (N,) the length of each sentence, and the mean of its text
     owner, ids = counted(pieces.values)
+    asking, asked = counted(queries)
+    length = Rows(owner, tf.size(documents.owner, tf.int64)).sizes()
+    mean = documents.sum(length) / documents.sizes()
+
+    # (E,) the different pieces of a query in each sentence, and how often it has them
+    is_asked = tf.gather(Rows(asked, vocabulary).any(tf.ones_like(asked, tf.bool)), ids)
+    owner, ids = tf.boolean_mask(owner, is_asked), tf.boolean_mask(ids, is_asked)
     entries, occurrences = Rows.of_equal(owner * vocabulary + ids)
     often, piece = occurrences.sizes(), entries % vocabulary
-    in_sentence = Rows(entries // vocabulary, tf.size(documents.owner, tf.int64))
-    length = Rows(owner, in_sentence.count).sizes()
-    mean = documents.sum(length) / documents.sizes()
+    in_sentence = Rows(entries // vocabulary, tf.size(length, tf.int64))
     relative = in_sentence.to_values(length) / in_sentence.to_values(documents.to_values(mean))
 
     # (U,) the different pieces of each text and its query
-    text, (asking, asked) = in_sentence.to_values(documents.owner), counted(queries)
+    text = in_sentence.to_values(documents.owner)
     keys, pieces_of_texts = Rows.of_equal(
         tf.concat([text * vocabulary + piece, asking * vocabulary + asked], 0)
     )

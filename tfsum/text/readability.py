@@ -97,41 +97,51 @@ def faults(sentences: tf.Tensor, english: tf.Tensor) -> dict[str, tf.Tensor]:
     }
 
 
-def antecedents(texts: tf.RaggedTensor, opens: tf.Tensor, english: tf.Tensor) -> tf.Tensor:
+def antecedents(documents: Rows, opens: tf.Tensor, names: tf.Tensor) -> tf.Tensor:
     """Finds the sentences that others need to be understood.
 
-    A sentence that opens with a pronoun or a connective needs the one before it. One that holds the
-    last part of a name alone, "Holt", needs the first that holds the name in full, "Mayor Anna
-    Holt", unless it does so itself.
+    A sentence that opens with a pronoun or a connective needs the one before it, and one with a
+    part of a name alone the one that `names_in_full` finds.
 
     Args:
-        texts: Sentences of documents, (B, S) strings.
-        opens: Sentences that open with a pronoun or a connective (`faults`), (N,) bool for the N
-            sentences of all documents.
-        english: Sentences of English texts, bool (N,): names count in no others, in some of which
-            every noun is capitalized.
+        documents: Document of each of the N sentences.
+        opens: Sentences that open with a pronoun or a connective (`faults`), (N,) bool.
+        names: Result of `names_in_full`.
 
     Returns:
         int64 (E, 2), pairs of a sentence and one that it needs, numbered through all documents.
 
     Example:
-        >>> texts = tf.ragged.constant([["Anna Holt spoke.", "Rain fell.", "They heard Holt."]])
-        >>> opens, english = tf.constant([False, False, True]), tf.fill([3], True)
-        >>> antecedents(texts, opens, english).numpy().tolist()
+        >>> documents = Rows(tf.constant([0, 0, 0], tf.int64), 1)
+        >>> opens, names = tf.constant([False, False, True]), tf.constant([[2, 0]], tf.int64)
+        >>> antecedents(documents, opens, names).numpy().tolist()
         [[2, 1], [2, 0]]
     """
     # (E, 2) sentences that need the one before them, and that
-    documents = Rows.of(texts)
     second = tf.where(opens & documents.continues())
-    pairs = tf.concat([second, second - 1], 1)
-    names = _names_in_full(tf.where(english, texts.flat_values, ""), documents)
-    return tf.concat([pairs, names], 0)
+    return tf.concat([tf.concat([second, second - 1], 1), names], 0)
 
 
-def _names_in_full(sentences: tf.Tensor, documents: Rows) -> tf.Tensor:
-    """Pairs of a sentence and one before it that has a name of it in full, int64 (E, 2)."""
+def names_in_full(texts: tf.RaggedTensor, english: tf.Tensor) -> tf.Tensor:
+    """Finds the sentences with the last part of a name alone, "Holt", and for each the first before
+    it that holds the name in full, "Mayor Anna Holt", unless it does so itself.
+
+    Args:
+        texts: Sentences of documents, (B, S) strings.
+        english: Sentences of English texts, bool (N,) for the N sentences of all documents: names
+            count in no others, in some of which every noun is capitalized.
+
+    Returns:
+        int64 (E, 2), pairs of such sentences, numbered through all documents, the first in order.
+
+    Example:
+        >>> texts = tf.ragged.constant([["Anna Holt spoke.", "Rain fell.", "They heard Holt."]])
+        >>> names_in_full(texts, tf.fill([3], True)).numpy().tolist()
+        [[2, 0]]
+    """
     # (W,) the words of all sentences, and whether they are earlier or later parts of full names
-    split = tf.strings.split(sentences)
+    documents = Rows.of(texts)
+    split = tf.strings.split(tf.where(english, texts.flat_values, ""))
     words, in_sentence = split.flat_values, Rows.of(split)
     earlier, later, is_name = _parts_of_names(words, in_sentence)
 

@@ -43,28 +43,31 @@ def repeats(texts: tf.RaggedTensor, scores: tf.Tensor, candidates: tf.Tensor) ->
         >>> repeats(texts, tf.constant([0.2, 0.5, 0.9]), tf.fill([3], True)).numpy().tolist()
         [True, False, False]
     """
-    sentences = Rows.of(texts)
-    apart = tf.strings.regex_replace(texts.flat_values, f"[{UNSPACED}]", r" \0 ")
-    upper = tf.strings.upper(tf.where(candidates, apart, ""), "utf-8")
+    # (C,) the candidates
+    candidate = tf.where(candidates)[:, 0]
+    sentences = tf.gather(texts.flat_values, candidate)
+    apart = tf.strings.regex_replace(sentences, f"[{UNSPACED}]", r" \0 ")
+    upper = tf.strings.upper(apart, "utf-8")
     words = tf.strings.split(tf.strings.regex_replace(upper, _BETWEEN, " "))
     of_words = Rows.of(words)
 
     # the text is part of the key, so that texts never meet
     code = tf.strings.to_hash_bucket_fast(words.flat_values, 2**63 - 1)
-    text = sentences.owner * 0x1E3779B97F4A7C15
+    text = Rows.of(texts).at(candidate).owner * 0x1E3779B97F4A7C15
     _, equal = Rows.of_equal(code + of_words.to_values(text))
     alone = of_words.count_of(equal.to_values(equal.sizes()) < 2.0)
     # (M,) all that can be nearly the same as another
-    places = tf.where(candidates & (alone <= MOST))[:, 0]
+    places = tf.where(alone <= MOST)[:, 0]
 
     # (Q,) the keys of these, those of a sentence together
     code = tf.where(tf.strings.regex_full_match(words.flat_values, _NUMBER), -1 - code, code)
     sentence, key = _keys(tf.gather(words.with_flat_values(code), places))
     place = tf.gather(places, sentence)
     _, same = Rows.of_equal(key + tf.gather(text, place))
-    worth = tf.gather(scores, place)
+    worth = tf.gather(tf.gather(scores, candidate), place)
     best = tf.gather(place, same.first(worth == same.to_values(same.max(worth))))
-    return Rows(place, of_words.count).any(same.to_values(best) != place)
+    every = tf.size(candidates, tf.int64)
+    return Rows(tf.gather(candidate, place), every).any(same.to_values(best) != place)
 
 
 def _keys(codes: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -5,13 +5,15 @@ highest score down, skip one that shares a word trigram with a sentence already 
 enough are chosen. Headings, labels, mail headers and quotes are no candidates.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import tensorflow as tf
 
 from tfsum.text.budget import Budget, with_room_for_one
 from tfsum.text.english import is_english
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
-from tfsum.text.readability import antecedents, faults
+from tfsum.text.readability import antecedents, faults, names_in_full
 from tfsum.text.repeats import repeats
 from tfsum.text.rows import Rows, after
 from tfsum.text.white_space import WHITE_SPACE
@@ -44,6 +46,34 @@ _SHORT = r"(?:\S+\s+){0,11}\S+"  # up to twelve words ...
 _SHORT_WIDE = r"(?s:.{1,60})"  # ... and of letters without spaces as few
 
 
+class Traits(NamedTuple):
+    """What is known of the N sentences of all texts, whatever is asked of them.
+
+    Attributes:
+        may_be_chosen: Result of `may_be_chosen`, bool (N,).
+        english: Result of `tfsum.text.english.is_english`, bool (N,).
+        names: Result of `tfsum.text.readability.names_in_full`, int64 (E, 2).
+    """
+
+    may_be_chosen: tf.Tensor
+    english: tf.Tensor
+    names: tf.Tensor
+
+    @classmethod
+    def of(cls, texts: tf.RaggedTensor) -> "Traits":
+        """The traits of sentences.
+
+        Args:
+            texts: Sentences, (B, S) strings.
+
+        Example:
+            >>> Traits.of(tf.ragged.constant([["It rained."]])).may_be_chosen.numpy().tolist()
+            [True]
+        """
+        english = is_english(texts)
+        return cls(may_be_chosen(texts), english, names_in_full(texts, english))
+
+
 def select_sentences(
     scores: tf.Tensor,
     texts: tf.RaggedTensor,
@@ -57,6 +87,7 @@ def select_sentences(
     enough: tf.Tensor | None = None,
     by_score: tf.Tensor | None = None,
     completing: tf.Tensor | None = None,
+    traits: Traits | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses the sentences of summaries, in validation as in the exported graph.
 
@@ -83,6 +114,7 @@ def select_sentences(
             none with `pieces`.
         completing: Sentences that are chosen with the one after them, where there is room for both,
             (N,) bool; by default none.
+        traits: What is known of the sentences; by default it is found.
 
     Returns:
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count
@@ -97,7 +129,8 @@ def select_sentences(
         >>> indices.numpy().tolist(), count.numpy().tolist()
         ([[0, 2], [0, -1]], [2, 1])
     """
-    may_be = may_be_chosen(texts)
+    traits = traits or Traits.of(texts)
+    may_be = traits.may_be_chosen
     if enough is not None:
         may_be &= enough
     budget, may_be = with_room_for_one(budget or Budget.free(texts), texts, may_be)
@@ -108,11 +141,14 @@ def select_sentences(
 
     def by_rouge() -> tuple[tf.Tensor, tf.Tensor]:
         """The ranks by expected ROUGE, and how many sentences are chosen."""
-        english = is_english(texts)
-        found = faults(tf.where(may_be, texts.flat_values, ""), english)
+        # (C,) those among which it chooses, and more
+        place = tf.where(may_be & _is_looked_at(worth, may_be, documents, most))[:, 0]
+        found = faults(tf.gather(texts.flat_values, place), tf.gather(traits.english, place))
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
-        flaws = tf.reduce_sum(own, 0)
-        needs = antecedents(texts, found["pronoun"] | found["connective"], english)
+        looked_at = Rows(place, tf.size(may_be, tf.int64))
+        flaws = looked_at.sum(tf.reduce_sum(own, 0))
+        opens = looked_at.any(found["pronoun"] | found["connective"])
+        needs = antecedents(documents, opens, traits.names)
         ranks = expected_rouge_ranks(
             scores, may_be, pieces, words, most, limit, rates, flaws, needs, budget
         )
@@ -126,7 +162,7 @@ def select_sentences(
         asked = tf.fill(tf.shape(most), False) if by_score is None else by_score
         settled = tf.reduce_all(asked & (most != AUTOMATIC))
         scores, most = tf.cond(settled, lambda: (scores, most), by_rouge)
-    return select(scores, may_be, texts, most, block_trigrams, limit, budget, completing)
+    return select(scores, may_be & fits, texts, most, block_trigrams, limit, budget, completing)
 
 
 def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
@@ -204,27 +240,36 @@ def select(
         >>> indices.numpy().tolist(), count.numpy().tolist()
         ([[1, 2, -1]], [2])
     """
-    documents = Rows.of(texts)
-    worth = _worth(scores)
+    # (K,) what can be chosen, and what completes it
+    may_be = present
+    if completing is not None:
+        may_be |= completing & after(present, False)
+    place = tf.where(may_be)[:, 0]
+    documents = Rows.of(texts).at(place)
+    worth, present = tf.gather(_worth(scores), place), tf.gather(present, place)
 
     # a sentence takes one of `most` as it takes words and characters
-    budget = budget or Budget.free(texts)
+    budget = (budget or Budget.free(texts)).at(place)
     room = budget._replace(
         costs=tf.pad(budget.costs, [[0, 0], [1, 0]], constant_values=1),
         limits=tf.concat([tf.minimum(most, limit)[:, tf.newaxis], budget.limits], 1),
     )
-    of_sentences, equal = _trigrams(texts, present & documents.to_values(block_trigrams))
+    read = present & documents.to_values(block_trigrams)
+    sentences = tf.where(read, tf.gather(texts.flat_values, place), "")
+    of_sentences, equal = _trigrams(sentences, documents)
+    completes = tf.fill(tf.shape(place), False)
+    if completing is not None:
+        completes = tf.gather(completing, place) & (after(place, -1) == place + 1)
 
     def take(free: tf.Tensor, chosen: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Takes the best free sentence (N,) of each text that has room for it; those that repeat a
+        """Takes the best free sentence (K,) of each text that has room for it; those that repeat a
         trigram of it are free no more."""
         free &= room.holds(chosen, documents)
         new = free & documents.is_best(tf.where(free, worth, -float("inf")))
         is_said = equal.any(of_sentences.to_values(new))
         repeats = of_sentences.any(equal.to_values(is_said))
         chosen |= new
-        if completing is not None:
-            chosen |= completing & after(new, False) & room.holds(chosen, documents)
+        chosen |= completes & after(new, False) & room.holds(chosen, documents)
         return free & ~chosen & ~repeats, chosen
 
     _, chosen = tf.while_loop(
@@ -235,8 +280,7 @@ def select(
     )
 
     # (C,) the chosen sentences of all texts, (B, limit) their places in their texts
-    place = tf.where(chosen)[:, 0]
-    rows = documents.at(place)
+    place, rows = tf.boolean_mask(place, chosen), documents.at(tf.where(chosen)[:, 0])
     indices = rows.ragged(tf.cast(place - rows.to_values(texts.row_starts()), tf.int32))
     count = tf.cast(indices.row_lengths(), tf.int32)
     return indices.to_tensor(-1, shape=tf.stack([-1, limit])), count
@@ -257,10 +301,8 @@ def _worth(scores: tf.Tensor) -> tf.Tensor:
     return tf.where(tf.math.is_nan(scores), LOWEST, tf.maximum(scores, LOWEST))
 
 
-def _trigrams(texts: tf.RaggedTensor, read: tf.Tensor) -> tuple[Rows, Rows]:
-    """The word trigrams (G,) of the sentences (N,) that are read: the sentence of each, and equal
-    ones of a text."""
-    sentences = tf.where(read, texts.flat_values, "")
+def _trigrams(sentences: tf.Tensor, documents: Rows) -> tuple[Rows, Rows]:
+    """The word trigrams (G,) of sentences (K,): the sentence of each, and equal ones of a text."""
     words = tf.strings.split(tf.strings.regex_replace(sentences, WHITE_SPACE, " "))
     of_words = Rows.of(words)
     # tf.strings.ngrams is an operation that not every host has
@@ -270,6 +312,6 @@ def _trigrams(texts: tf.RaggedTensor, read: tf.Tensor) -> tuple[Rows, Rows]:
 
     # the text is part of the hash, so that texts never meet
     code = tf.strings.to_hash_bucket_fast(trigrams, 2**63 - 1)
-    text = tf.gather(Rows.of(texts).owner, sentence)
+    text = tf.gather(documents.owner, sentence)
     _, equal = Rows.of_equal(code + text * 0x1E3779B97F4A7C15)
     return Rows(sentence, of_words.count), equal

@@ -345,7 +345,7 @@ def request_warnings(
 def _warnings(text: str, row: Row, defaults: Defaults) -> list[AnswerWarning]:
     """What the reader of an answer should know."""
     coverage, known = float(row["coverage"]), float(row["known"])
-    frequent, words = float(row.get("frequent", 1.0)), text.split()
+    frequent, words = float(row.get("frequent", 1.0)), text.split(maxsplit=WORDS_TO_JUDGE)
     is_foreign = frequent < defaults.least_frequent and len(words) >= WORDS_TO_JUDGE
     is_unknown = not is_foreign and known < defaults.least_known
     return warnings_of(

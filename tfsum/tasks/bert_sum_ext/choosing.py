@@ -11,9 +11,8 @@ from tfsum.text.content_words import content_words
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
 from tfsum.text.keywords import Spans, keywords, words_of
 from tfsum.text.known_words import KnownWords
-from tfsum.text.readability import opens_with_anaphor, without_dateline
 from tfsum.text.rows import Rows, after, repeat
-from tfsum.text.selection import may_be_chosen, select_sentences
+from tfsum.text.selection import select_sentences
 from tfsum.text.word_piece import WordPiece
 
 SEPARATOR = " "  # between the sentences of a summary
@@ -58,7 +57,7 @@ def choose_sentences(
         `summary` (B,); `sentences`, `start`, `end` and `score` (B, W), W the most of a text; and
         `count` (B,).
     """
-    texts = read.per_text(without_dateline(read.sentences))
+    texts = read.texts
     chosen, count = _choose(read, texts, options, relevant, words, by_rouge)
 
     # (B, W) the places among all sentences, after the last one for none
@@ -70,7 +69,6 @@ def choose_sentences(
         return tf.gather(tf.concat([values, [fill]], 0), place)
 
     sentences = of_chosen(texts.flat_values, "")
-    dateline = tf.strings.length(read.sentences) - tf.strings.length(texts.flat_values)
     summary = tf.strings.reduce_join(
         tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64)),
         axis=-1,
@@ -82,7 +80,7 @@ def choose_sentences(
     return {
         "summary": summary,
         "sentences": sentences,
-        "start": of_chosen(read.start + dateline, -1),
+        "start": of_chosen(read.start + read.dateline, -1),
         "end": of_chosen(read.end, -1),
         "score": of_chosen(read.probability, 0.0),
         "count": count,
@@ -111,7 +109,8 @@ def _choose(
 
     # (B,) the most sentences
     budget = budget_of(
-        texts,
+        read.costs,
+        Rows.of(texts),
         options.max_words,
         options.max_characters,
         tf.minimum(options.max_tokens, UNLIMITED // TOKEN_BYTES) * TOKEN_BYTES,
@@ -119,7 +118,7 @@ def _choose(
         read.documents,
         options.max_per_document,
     )
-    enough &= _matters(wanted, texts, budget, options)
+    enough &= _matters(wanted, read, budget, options)
     limit, most = most_that_fit(budget, texts), options.max_sentences
     within = tf.minimum(tf.where(most == 0, limit, most), limit)
     most = tf.where(most == AUTOMATIC, most, within)
@@ -135,27 +134,26 @@ def _choose(
         budget,
         enough,
         asked > 0.0,  # by the words of a summary the best for a query would be lost
-        _completing(read, texts, repeat((asked > 0.0) & (options.max_sentences == 0), read.count)),
+        _completing(read, repeat((asked > 0.0) & (options.max_sentences == 0), read.count)),
+        read.traits,
     )
 
 
-def _completing(read: Read, texts: tf.RaggedTensor, asked: tf.Tensor) -> tf.Tensor:
+def _completing(read: Read, asked: tf.Tensor) -> tf.Tensor:
     """Whether sentences (N,) of texts with a query (N,) complete the one after them, which opens
     with a pronoun."""
-    needs = opens_with_anaphor(texts.flat_values) & read.documents.continues()
-    return after(needs, False) & asked & may_be_chosen(texts)
+    needs = read.anaphor & read.documents.continues()
+    return after(needs, False) & asked & read.traits.may_be_chosen
 
 
-def _matters(
-    wanted: tf.Tensor, texts: tf.RaggedTensor, budget: Budget, options: Options
-) -> tf.Tensor:
+def _matters(wanted: tf.Tensor, read: Read, budget: Budget, options: Options) -> tf.Tensor:
     """Whether sentences (N,) matter enough to fill a limit, beside the best that has room in it.
 
     A limit is no duty, unless a number of sentences or their score says how much is wanted.
     """
-    rows = Rows.of(texts)
+    rows = Rows.of(read.per_text(wanted))
     has_room = budget.holds(tf.zeros_like(wanted, tf.bool), rows)
-    best = rows.max(tf.where(has_room & may_be_chosen(texts), wanted, 0.0))
+    best = rows.max(tf.where(has_room & read.traits.may_be_chosen, wanted, 0.0))
 
     is_limit = tf.reduce_any(budget.limits < UNLIMITED, 1) & ~options.fill
     is_limit &= (options.max_sentences == 0) & (options.min_score <= 0.0)
@@ -181,9 +179,8 @@ def choose_keywords(
     texts = Rows(repeat(tf.range(number), read.count), number)
     parts = words_of(read.sentences)
     pieces = word_piece.tokenize(parts.text)
-    rest = tf.strings.length(without_dateline(read.sentences))
-    dateline = tf.strings.length(read.sentences) - rest
-    is_none = known_words.are_frequent(pieces) | (parts.start < tf.gather(dateline, parts.sentence))
+    is_none = parts.start < tf.gather(read.dateline, parts.sentence)
+    is_none |= known_words.are_frequent(pieces)
     words, are_content = content_words(parts, texts.at(parts.sentence))
     expected = _expected(read, texts, parts, pieces)
     expected = tf.where(are_content & ~is_none, expected, 0.0)

@@ -7,11 +7,11 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 from tfsum.models import BertSumExt
-from tfsum.request import INPUTS
+from tfsum.request import INPUTS, MOST_KEYWORDS
 from tfsum.tasks.bert_sum_ext.choosing import Options, choose_keywords, choose_sentences
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.bert_sum_ext.reading import Read, Reader, columns
-from tfsum.tasks.bert_sum_ext.reading_outputs import read_again, reading_outputs
+from tfsum.tasks.bert_sum_ext.reading_outputs import keywords_again, read_again, reading_outputs
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
 from tfsum.text.query import relevance, with_meaning
 from tfsum.text.rows import Rows, repeat
@@ -212,7 +212,8 @@ class ExtractiveSummarizer(tf.Module):
         need to answer any number of requests, see `tfsum.tasks.bert_sum_ext.reading_outputs`."""
         read = self.reader.read(text)
         embeddings = self.reader.embed(read.vectors) if self.reader.embeds else None
-        return reading_outputs(read, embeddings)
+        keywords = self._keywords(read, tf.fill(tf.shape(text), MOST_KEYWORDS))
+        return reading_outputs(read, embeddings, keywords)
 
     def reading(self) -> dict[str, tf.TensorSpec]:
         """What `read` returns, by name."""
@@ -229,22 +230,19 @@ class ExtractiveSummarizer(tf.Module):
         def signature(answer: Callable, *inputs: tf.TensorSpec) -> Callable:
             def of_reading(*given: tf.Tensor) -> dict[str, tf.Tensor]:
                 reading = dict(zip(specs, given[: len(specs)], strict=True))
-                read, embeddings = read_again(reading)
-                return answer(read, lambda: embeddings, *given[len(specs) :])
+                return answer(reading, *given[len(specs) :])
 
             return tf.function(of_reading, [*specs.values(), *inputs], autograph=False)
 
         return {
             "extract" + OF_READING: signature(
-                lambda read, embeddings, *options: self._extract(
-                    read, embeddings, Options(*options)
-                ),
+                lambda reading, *options: self._extract(*read_again(reading), Options(*options)),
                 *OPTIONS,
             ),
-            "keywords" + OF_READING: signature(
-                lambda read, _, most: self._keywords(read, most), MAX_KEYWORDS
+            "keywords" + OF_READING: signature(keywords_again, MAX_KEYWORDS),
+            "relevance" + OF_READING: signature(
+                lambda reading, query: self._relevance(*read_again(reading), query), QUERY
             ),
-            "relevance" + OF_READING: signature(self._relevance, QUERY),
         }
 
     def _extract(

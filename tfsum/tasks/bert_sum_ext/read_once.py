@@ -25,9 +25,13 @@ from tfsum.request import (
 )
 from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of, keywords_of
 
-# outputs of the signature `read` that say something of each sentence, and of each word piece
-OF_SENTENCES = ("start", "end", "score", "logit", "document", "pieces", "embedding", "sentence")
-OF_PIECES = ("piece", "rate")
+# outputs of the signature `read` that say something of each sentence
+OF_SENTENCES = (
+    *("start", "end", "score", "logit", "document", "pieces", "embedding", "sentence"),
+    *("dateline", "costs", "anaphor", "may_be_chosen", "english", "names"),
+)
+# ... of each of its parts, of which a sentence has as many as another output says
+OF_PARTS = {"pieces": ("piece", "rate"), "names": ("name",)}
 OF_READING = "_of_reading"  # end of a signature's name that takes the outputs of `read` for a text
 
 
@@ -62,8 +66,9 @@ class Reading:
         self.text = text
         self._model, self._newline = model, newline
         count = int(reading["count"])
-        pieces = int(np.sum(reading["pieces"][:count]))
-        sizes = dict.fromkeys(OF_SENTENCES, count) | dict.fromkeys(OF_PIECES, pieces)
+        sizes = dict.fromkeys(OF_SENTENCES, count)
+        for of, names in OF_PARTS.items():  # an older export has no `names`
+            sizes |= dict.fromkeys(names, int(np.sum(reading.get(of, ())[:count])))
         self._reading = {  # without what pads the rows of several texts
             name: np.copy(value[: sizes[name]]) if name in sizes else value
             for name, value in reading.items()

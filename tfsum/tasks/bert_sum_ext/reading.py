@@ -14,9 +14,12 @@ from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
 from tfsum.request import DOCUMENT_SEPARATOR
+from tfsum.text.budget import costs_of
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
+from tfsum.text.readability import opens_with_anaphor, without_dateline
 from tfsum.text.rows import Rows, repeat, rows_and_places
+from tfsum.text.selection import Traits
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.splitting_rules import SPACE
 from tfsum.text.word_piece import WordPiece
@@ -38,6 +41,10 @@ class Read(NamedTuple):
     pieces: tf.RaggedTensor  # (N, .) int32, without special tokens
     start: tf.Tensor  # (N,) int32, the first byte in the text
     end: tf.Tensor  # (N,) int32, the byte after it
+    dateline: tf.Tensor  # (N,) int32, bytes of what is cut off before it is shown
+    costs: tf.Tensor  # (N, 3) int32, see `costs_of`, without datelines as the next two
+    anaphor: tf.Tensor  # (N,) bool, whether it opens with one
+    traits: Traits
     vectors: tf.Tensor  # (N, D) float32, of which the head makes the logits
     logits: tf.Tensor  # (N,) float32
     rates: tf.Tensor | None  # (P, 2) float32, what a word head expects of each piece
@@ -49,6 +56,12 @@ class Read(NamedTuple):
     def probability(self) -> tf.Tensor:
         """The scores of the sentences, (N,) float32 from 0 to 1."""
         return tf.sigmoid(self.logits)
+
+    @property
+    def texts(self) -> tf.RaggedTensor:
+        """The sentences as they are shown, (B, S) string."""
+        lengths = tf.strings.length(self.sentences) - self.dateline
+        return self.per_text(tf.strings.substr(self.sentences, self.dateline, lengths))
 
     def scores(self, values: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         """Every sentence of the texts: `start`, `end` and `score` (B, S), `count` and `about`. The
@@ -126,6 +139,8 @@ class Reader(tf.Module):
         in_documents = Rows.of(sentences)
         in_texts = Rows(in_documents.to_values(texts.owner), texts.count)
         first = in_documents.to_values(begin)
+        rest = without_dateline(sentences.flat_values)
+        count = texts.sum(per_document)
 
         about = {
             "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], in_texts),
@@ -139,11 +154,15 @@ class Reader(tf.Module):
             pieces,
             split["start"].flat_values + first,
             split["end"].flat_values + first,
+            tf.strings.length(sentences.flat_values) - tf.strings.length(rest),
+            costs_of(rest),
+            opens_with_anaphor(rest),
+            Traits.of(tf.RaggedTensor.from_row_lengths(rest, count, validate=False)),
             vectors,
             self.score_documents(vectors, tf.cast(per_document, tf.int32)),
             _at_pieces(rates[0], pieces, windows["pieces_cut"]) if rates else None,
             in_documents,
-            tf.cast(texts.sum(per_document), tf.int32),
+            tf.cast(count, tf.int32),
             about,
         )
 
