@@ -30,7 +30,7 @@ OF_SENTENCES = (
     *("start", "end", "score", "logit", "document", "pieces", "embedding", "sentence"),
     *("dateline", "costs", "anaphor", "may_be_chosen", "english", "names"),
 )
-# ... of each of its parts, of which a sentence has as many as another output says
+# ... of each of its parts; another output says how many of these a sentence has
 OF_PARTS = {"pieces": ("piece", "rate"), "names": ("name",)}
 OF_READING = "_of_reading"  # end of a signature's name that takes the outputs of `read` for a text
 

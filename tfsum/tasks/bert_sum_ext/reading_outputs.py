@@ -1,6 +1,5 @@
 """What is kept of texts that were read, so that they can be asked again without another pass."""
 
-import itertools
 from collections.abc import Callable
 
 import tensorflow as tf
@@ -11,6 +10,7 @@ from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.selection import Traits
 
+ABOUT = ("coverage", "known", "frequent", "newline", "unpunctuated")  # what every answer says
 # outputs of the signature `keywords` -> what stands for none; `read` has them too
 KEYWORDS = {
     "keyword": ("keyword", ""),
@@ -159,7 +159,4 @@ def keywords_again(outputs: dict[str, tf.Tensor], most: tf.Tensor) -> dict[str, 
 
 def _about(outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
     """What every answer says of its text."""
-    of_parts = itertools.chain.from_iterable(OF_PARTS.values())
-    kept = {*OF_SENTENCES, *of_parts, "sentences", "count", "keyword_count"}
-    kept |= {name for name, _ in KEYWORDS.values()}
-    return {name: value for name, value in outputs.items() if name not in kept}
+    return {name: outputs[name] for name in ABOUT if name in outputs}
