@@ -1,6 +1,7 @@
 """Every public class and function has a docstring."""
 
 import ast
+import functools
 import pathlib
 import re
 from collections.abc import Iterator
@@ -29,9 +30,15 @@ NO_NOUN = re.compile(r" {4}(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: \(.*?\))?:\s+(?i:of|
 BEAM = {"expand"}  # likewise of Beam's transforms
 
 
+@functools.cache
+def tree_of(path: pathlib.Path) -> ast.Module:
+    """A module, parsed once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def public(path: pathlib.Path) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
     """The public classes and functions of a module."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in tree_of(path).body:
         if isinstance(
             node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
         ) and not node.name.startswith("_"):
@@ -69,26 +76,27 @@ def documented() -> set[str]:
     }
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_public_names_have_a_docstring(path, documented):
+def test_public_names_have_a_docstring(documented):
     missing = []
-    for node in public(path):
-        if ast.get_docstring(node) is None and not (
-            path.parent.name == "cli" and node.name in VERBS
-        ):
-            missing.append(node.name)
-        missing += [
-            f"{node.name}.{method.name}"
-            for method in methods(node)
-            if ast.get_docstring(method) is None and not (node.bases and method.name in documented)
-        ]
-    assert not missing, f"{path}: a docstring is missing at {', '.join(missing)}"
+    for path in FILES:
+        for node in public(path):
+            if ast.get_docstring(node) is None and not (
+                path.parent.name == "cli" and node.name in VERBS
+            ):
+                missing.append(f"{path}: {node.name}")
+            missing += [
+                f"{path}: {node.name}.{method.name}"
+                for method in methods(node)
+                if ast.get_docstring(method) is None
+                and not (node.bases and method.name in documented)
+            ]
+    assert not missing, "a docstring is missing at\n" + "\n".join(missing)
 
 
-def no_noun_phrases(source: str) -> list[str]:
+def no_noun_phrases(tree: ast.Module) -> list[str]:
     """The entries of `Args:` and `Attributes:` that begin with such a word."""
     wrong = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if not isinstance(node, ast.ClassDef | ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         section = ""
@@ -120,10 +128,10 @@ class Reader:
         value: of nothing.
     """
 '''
-    assert no_noun_phrases(source) == ["folder, name", "*parts", "size", "path"]
+    assert no_noun_phrases(ast.parse(source)) == ["folder, name", "*parts", "size", "path"]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_arguments_are_described_by_noun_phrases(path):
-    wrong = no_noun_phrases(path.read_text(encoding="utf-8"))
-    assert not wrong, f"{path}: an entry begins with 'of', 'see' or 'likewise': {wrong}"
+def test_arguments_are_described_by_noun_phrases():
+    wrong = {str(path): no_noun_phrases(tree_of(path)) for path in FILES}
+    wrong = {path: entries for path, entries in wrong.items() if entries}
+    assert not wrong, f"entries begin with 'of', 'see' or 'likewise': {wrong}"

@@ -2,6 +2,7 @@
 run."""
 
 import ast
+import functools
 import graphlib
 import pathlib
 import re
@@ -71,6 +72,7 @@ def is_module(name: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
+@functools.cache
 def imports_of(path: pathlib.Path) -> list[tuple[str, bool, int]]:
     """Every import of a file, by strings that name modules too: (module, whether inside a function,
     line)."""
@@ -114,36 +116,37 @@ def name_of(path: pathlib.Path) -> str:
     return path.relative_to(PACKAGE.parent).as_posix()
 
 
-@pytest.mark.parametrize("path", IN_ROOMS, ids=name_of)
-def test_rooms_import_one_way_only(path):
-    room = path.relative_to(PACKAGE).parts[0]
-    assert room in ROOMS, f"{name_of(path)}: tfsum/{room}/ is not in the table of rooms"
-    for module, _, line in imports_of(path):
-        other = room_of(module)
-        if other in (None, room) or other in ROOMS[room]:
-            continue
-        pytest.fail(f"{name_of(path)}:{line}: {room} may not import {module}")
+def test_rooms_import_one_way_only():
+    wrong = []
+    for path in IN_ROOMS:
+        room = path.relative_to(PACKAGE).parts[0]
+        assert room in ROOMS, f"{name_of(path)}: tfsum/{room}/ is not in the table of rooms"
+        for module, _, line in imports_of(path):
+            other = room_of(module)
+            if other not in {None, room} | ROOMS[room]:
+                wrong.append(f"{name_of(path)}:{line}: {room} may not import {module}")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_rooms_import_only_the_libraries_they_promise(path):
-    room = path.relative_to(PACKAGE).parts[0]
-    for module, _, line in imports_of(path):
-        top = module.split(".")[0]
-        assert top not in NEVER, f"{name_of(path)}:{line}: the package never imports {top}"
-        assert top not in FORBIDDEN.get(room, ()), (
-            f"{name_of(path)}:{line}: tfsum/{room} does without {top}"
-        )
+def test_rooms_import_only_the_libraries_they_promise():
+    wrong = []
+    for path in FILES:
+        room = path.relative_to(PACKAGE).parts[0]
+        for module, _, line in imports_of(path):
+            if module.split(".")[0] in NEVER | FORBIDDEN.get(room, set()):
+                wrong.append(f"{name_of(path)}:{line}: tfsum/{room} does without {module}")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "tasks").rglob("*.py")), ids=name_of)
-def test_no_task_imports_another(path):
-    own = path.relative_to(PACKAGE / "tasks").parts[0]
-    for module, _, line in imports_of(path):
-        parts = module.split(".")
-        other = parts[2] if parts[:2] == ["tfsum", "tasks"] and len(parts) > 2 else None
-        if other in TASKS and own != other:
-            pytest.fail(f"{name_of(path)}:{line}: {own} may not import {module}")
+def test_no_task_imports_another():
+    wrong = []
+    for path in (PACKAGE / "tasks").rglob("*.py"):
+        own = path.relative_to(PACKAGE / "tasks").parts[0]
+        for module, _, line in imports_of(path):
+            parts = module.split(".")
+            if parts[:2] == ["tfsum", "tasks"] and {*parts[2:3]} & {*TASKS} - {own}:
+                wrong.append(f"{name_of(path)}:{line}: {own} may not import {module}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_tensorflow_is_loaded_by_google_s_reader_alone_among_the_formats():
