@@ -4,12 +4,15 @@ import asyncio
 import json
 import re
 import shutil
+import subprocess
 import sys
+import tempfile
 
 import pytest
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
+import talk
 import talking_server
 from mcp import Client, MCPError
 from talking_server import LONG
@@ -44,12 +47,23 @@ class WordModel:
         return [SummaryAnswer(" ".join(sentences), sentences, scores, sorted(chosen), 1.0, [])]
 
 
+@pytest.fixture(scope="module")
+def talking():
+    """The settings of a server that is a program."""
+    with tempfile.TemporaryDirectory() as folder:  # a path that is short enough for a socket
+        path = f"{folder}/socket"
+        command = [sys.executable, talking_server.__file__, path]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "ready\n"
+            yield {"command": sys.executable, "args": [talk.__file__, path]}
+            process.kill()
+
+
 @pytest.fixture
-def ask(tmp_path):
+def ask(talking, tmp_path):
     """Runs a coroutine function on a client of the proxy."""
 
     def ask(use, servers=("talk",), limit=1 << 24, **client):
-        talking = {"command": sys.executable, "args": [talking_server.__file__]}
         if not isinstance(servers, dict):
             servers = dict.fromkeys(servers, talking)
         path = tmp_path / "servers.json"
