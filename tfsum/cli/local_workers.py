@@ -60,6 +60,8 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float) -> int:
             process.send_signal(number)
 
     with contextlib.ExitStack() as stack:  # which is undone from its end
+        for number in (signal.SIGINT, signal.SIGTERM):
+            stack.callback(signal.signal, number, signal.signal(number, pass_on_signal))
         for index in range(count):
             process = _start(index, addresses, words)
             processes.append(process)
@@ -67,9 +69,6 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float) -> int:
             reader.start()
             stack.callback(reader.join, 5.0)
             stack.callback(process.kill)
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            stack.callback(signal.signal, number, signal.signal(number, pass_on_signal))
         return _wait(processes, worker_timeout + GRACE)
 
 
