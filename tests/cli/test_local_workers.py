@@ -33,7 +33,7 @@ def launch(monkeypatch):
     """A function: what `run_workers` gives with a program as the workers."""
     monkeypatch.delenv("TF_CONFIG", raising=False)
 
-    def run(program, timeout=60):
+    def run(program, timeout=600):
         monkeypatch.setattr(local_workers, "START", INDEX + program)
         return local_workers.run_workers(2, [], timeout)
 
@@ -86,7 +86,7 @@ def launcher(program):
     """A launcher in a process of its own, whose two workers are ready."""
     code = (
         "import sys; from tfsum.cli import local_workers; local_workers.START = sys.argv[1]; "
-        "sys.exit(local_workers.run_workers(2, [], 60))"
+        "sys.exit(local_workers.run_workers(2, [], 600))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, program],
