@@ -169,7 +169,7 @@ def test_without_its_libraries_the_text_build_says_what_is_missing(exported, c_l
     assert done.returncode and "Op type not registered" in done.stderr
 
 
-@pytest.mark.slow  # optimizes a graph once more; .ci/run runs it, and test_export.py of Transformer
+@pytest.mark.slow  # optimizes a graph once more; .ci/run runs it
 def test_a_session_of_tensorflow_1_answers(exported, article):
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         meta = tf.compat.v1.saved_model.load(session, ["serve"], str(exported.folder))

@@ -42,7 +42,8 @@ def test_what_lies_in_the_folder(writer):
     )
 
 
-def test_verify_reports(writer, tmp_path):
+@pytest.mark.usefixtures("opened_once")
+def test_verify_reports(writer):
     report = verify(writer.folder)
     assert report["kind"] == "abstractive" and report["golden_answers"] == 8
     assert report["largest_score_difference"] < 1e-5
@@ -83,9 +84,8 @@ def test_operations_are_among_those_that_every_host_has(writer):
     ]
 
 
-@pytest.mark.parametrize(
-    "writer", ["beam", pytest.param("sampling", marks=pytest.mark.slow)], indirect=True
-)
+@pytest.mark.slow  # a process each, which optimizes the graphs of all signatures; .ci/run runs them
+@pytest.mark.parametrize("writer", ["beam", "sampling"], indirect=True)
 def test_the_c_library_alone_gives_the_same_bytes(writer, c_library):
     requests = [
         {"signature": "serving_default", "inputs": {"text": TEXTS}},
@@ -109,6 +109,7 @@ def test_the_c_library_alone_gives_the_same_bytes(writer, c_library):
                 np.testing.assert_allclose(found, value, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.slow  # optimizes a graph once more; .ci/run runs it
 def test_a_session_of_tensorflow_1_answers(writer):
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         meta = tf.compat.v1.saved_model.load(session, ["serve"], str(writer.folder))
