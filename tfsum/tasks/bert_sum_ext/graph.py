@@ -7,11 +7,11 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 from tfsum.models import BertSumExt
-from tfsum.request import INPUTS, MOST_KEYWORDS
+from tfsum.request import INPUTS
 from tfsum.tasks.bert_sum_ext.choosing import Options, choose_keywords, choose_sentences
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.bert_sum_ext.reading import Read, Reader, columns
-from tfsum.tasks.bert_sum_ext.reading_outputs import keywords_again, read_again, reading_outputs
+from tfsum.tasks.bert_sum_ext.reading_outputs import read_again, reading_outputs
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
 from tfsum.text.query import relevance, with_meaning
 from tfsum.text.rows import Rows, repeat
@@ -212,8 +212,7 @@ class ExtractiveSummarizer(tf.Module):
         need to answer any number of requests, see `tfsum.tasks.bert_sum_ext.reading_outputs`."""
         read = self.reader.read(text)
         embeddings = self.reader.embed(read.vectors) if self.reader.embeds else None
-        keywords = self._keywords(read, tf.fill(tf.shape(text), MOST_KEYWORDS))
-        return reading_outputs(read, embeddings, keywords)
+        return reading_outputs(read, embeddings)
 
     def reading(self) -> dict[str, tf.TensorSpec]:
         """What `read` returns, by name."""
@@ -239,7 +238,9 @@ class ExtractiveSummarizer(tf.Module):
                 lambda reading, *options: self._extract(*read_again(reading), Options(*options)),
                 *OPTIONS,
             ),
-            "keywords" + OF_READING: signature(keywords_again, MAX_KEYWORDS),
+            "keywords" + OF_READING: signature(
+                lambda reading, most: self._keywords(read_again(reading)[0], most), MAX_KEYWORDS
+            ),
             "relevance" + OF_READING: signature(
                 lambda reading, query: self._relevance(*read_again(reading), query), QUERY
             ),

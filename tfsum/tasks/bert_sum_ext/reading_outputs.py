@@ -4,31 +4,21 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from tfsum.request import DOCUMENT_SEPARATOR, MOST_KEYWORDS
+from tfsum.request import DOCUMENT_SEPARATOR
 from tfsum.tasks.bert_sum_ext.read_once import OF_PARTS, OF_SENTENCES
 from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.selection import Traits
 
 ABOUT = ("coverage", "known", "frequent", "newline", "unpunctuated")  # what every answer says
-# outputs of the signature `keywords` -> what stands for none; `read` has them too
-KEYWORDS = {
-    "keyword": ("keyword", ""),
-    "start": ("keyword_start", -1),
-    "end": ("keyword_end", -1),
-    "score": ("keyword_score", 0.0),
-}
 
 
-def reading_outputs(
-    read: Read, embeddings: tf.Tensor | None, keywords: dict[str, tf.Tensor]
-) -> dict[str, tf.Tensor]:
+def reading_outputs(read: Read, embeddings: tf.Tensor | None) -> dict[str, tf.Tensor]:
     """Texts (B,) that were read, as outputs of a signature.
 
     Args:
         read: The texts.
         embeddings: The embeddings of their sentences, (N, W); None where the model has none.
-        keywords: Outputs of the signature `keywords`, for as many as there can be.
 
     Returns:
         Of each sentence (B, S): its first byte `start` and the byte after it `end`, its `score` and
@@ -36,11 +26,10 @@ def reading_outputs(
         `embedding` (B, S, W), the bytes of its `dateline`, its `costs` (B, S, 3) for a limit,
         whether it is an `anaphor`, `may_be_chosen` and is `english`, and the number of sentences
         that have its `names` in full. Of all word pieces (B, P): `piece`, and `rate` (B, P, 2),
-        what a word head expects. The sentences (B, E) with the names in full: `name`. The
-        keywords: `keyword`, `keyword_start`, `keyword_end`, `keyword_score` (B, K) and
-        `keyword_count` (B,). `sentences` (B,), joined by `DOCUMENT_SEPARATOR`, since a host takes a
-        while to hand over thousands of strings; their `count` (B,), and what every answer says of
-        its text. Rows are padded.
+        what a word head expects. The sentences (B, E) with the names in full: `name`.
+        `sentences` (B,), joined by `DOCUMENT_SEPARATOR`, since a host takes a while to hand over
+        thousands of strings; their `count` (B,), and what every answer says of its text. Rows are
+        padded.
     """
     rows = Rows.of(read.per_text(read.start))
     document = tf.cast(read.documents.owner, tf.int32)
@@ -76,8 +65,6 @@ def reading_outputs(
     return {
         **read.scores(),
         **found,
-        **{kept: keywords[name] for name, (kept, _) in KEYWORDS.items()},
-        "keyword_count": keywords["count"],
         "sentences": tf.strings.reduce_join(
             read.per_text(read.sentences), -1, separator=DOCUMENT_SEPARATOR
         ),
@@ -138,23 +125,6 @@ def read_again(outputs: dict[str, tf.Tensor]) -> tuple[Read, Callable[[], tf.Ten
         _about(outputs),
     )
     return read, lambda: flat("embedding", count)
-
-
-def keywords_again(outputs: dict[str, tf.Tensor], most: tf.Tensor) -> dict[str, tf.Tensor]:
-    """The outputs of the signature `keywords`, from those of `reading_outputs`.
-
-    Args:
-        outputs: Its result.
-        most: Number of keywords at most, (B,) int32.
-    """
-    count = tf.clip_by_value(most, 0, outputs["keyword_count"])
-    width = tf.reduce_max(tf.concat([tf.minimum(most, MOST_KEYWORDS), [0]], 0))
-    is_given = tf.range(width) < count[:, tf.newaxis]
-    found = {
-        name: tf.where(is_given, outputs[kept][:, :width], none)
-        for name, (kept, none) in KEYWORDS.items()
-    }
-    return {**found, "count": count, **_about(outputs)}
 
 
 def _about(outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
