@@ -16,7 +16,7 @@ from typing import IO
 
 from tfsum.data.rows import name_kind
 from tfsum.data.shards import digest
-from tfsum.errors import DataError
+from tfsum.errors import DataError, as_error
 from tfsum.formats.torch_file import is_torch_file
 
 KINDS = (".jsonl", ".csv", ".tsv")
@@ -171,10 +171,8 @@ def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[IO[s
         Traceback (most recent call last):
         tfsum.errors.DataError: no_such_file.jsonl: cannot be read (No such file or directory); ...
     """
-    try:
+    with as_error(f"{path}: cannot be read", OSError, kind=DataError, cure="; expected a file"):
         opened = _open_bytes(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a file") from error
 
     try:
         with opened, io.TextIOWrapper(opened, encoding="utf-8-sig", newline=newline) as file:

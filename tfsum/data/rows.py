@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, Literal, TypeAlias
 
-from tfsum.errors import DataError, install_extra
+from tfsum.errors import DataError, as_error, install_extra
 from tfsum.json_text import parse_json
 
 Row: TypeAlias = dict[str, Any]
@@ -219,11 +219,9 @@ def parquet_rows(name: str, file: IO[bytes]) -> Iterator[tuple[int, Row]]:
             f"{name}: is Parquet, which is read with the extra `parquet`:"
             f" {install_extra('parquet')}"
         ) from None
-    try:
+    with as_error(f"{name}: cannot be read as Parquet", pyarrow.ArrowException, kind=DataError):
         batches = pyarrow.parquet.ParquetFile(file).iter_batches(ROWS_AT_ONCE)
         yield from enumerate((row for batch in batches for row in batch.to_pylist()), start=1)
-    except pyarrow.ArrowException as error:
-        raise DataError(f"{name}: cannot be read as Parquet ({error})") from None
 
 
 def text_field(

@@ -22,7 +22,7 @@ from typing import Any
 import pydantic
 
 from tfsum.atomic_files import remove_parts, write_atomically
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, Error, as_error
 from tfsum.loading import load_tensorflow
 
 FILE_NAME = "manifest.json"
@@ -66,12 +66,10 @@ class Manifest(pydantic.BaseModel):
             Error: If it was made with other settings, or the folder cannot be made.
         """
         folder = pathlib.Path(folder)
-        try:
+        with as_error(
+            f"{folder}: cannot be made a folder of records", OSError, cure="; choose another"
+        ):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise Error(
-                f"{folder}: cannot be made a folder of records ({error.strerror}); choose another"
-            ) from None
 
         file = folder / FILE_NAME
         if not file.exists():
@@ -163,13 +161,15 @@ class Manifest(pydantic.BaseModel):
             "files": {name: self.files[name] for name in sorted(self.shards) if name in self.files},
         }
         file = self.folder / FILE_NAME
-        try:
+        with as_error(
+            f"{file}: cannot be written",
+            OSError,
+            cure=(
+                "; make room, or choose another folder, and call again: the finished shards are"
+                " kept"
+            ),
+        ):
             write_atomically(file, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise Error(
-                f"{file}: cannot be written ({error.strerror}); make room, or choose another"
-                " folder, and call again: the finished shards are kept"
-            ) from None
 
 
 def digest(path: str | pathlib.Path) -> str:
@@ -178,11 +178,9 @@ def digest(path: str | pathlib.Path) -> str:
     Raises:
         DataError: If the file cannot be read.
     """
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a file") from error
+    reading = as_error(f"{path}: cannot be read", OSError, kind=DataError, cure="; expected a file")
+    with reading, open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class RecordWriter:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, as_error
 from tfsum.inference.allowed_operations import check_operations, read_definitions
 from tfsum.inference.exported_model import UNREADABLE, OpenedModel, open_model
 from tfsum.inference.saved_model import read_json
@@ -334,12 +334,14 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     load_tensorflow()  # which a server does without
     import tensorflow as tf
 
-    try:
+    with as_error(
+        f"{folder}/variables: cannot be read",
+        tf.errors.OpError,
+        *UNREADABLE,
+        kind=ExportError,
+        cure="; fetch or export the model again",
+    ):
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
-    except (tf.errors.OpError, *UNREADABLE) as error:
-        raise ExportError(
-            f"{folder}/variables: cannot be read ({error}); fetch or export the model again"
-        ) from None
 
     shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     stored = sorted((dtypes[k].name, tuple(v)) for k, v in shapes.items() if dtypes[k] != tf.string)

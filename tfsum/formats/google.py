@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 
 from tfsum.atomic_files import write_atomically
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, as_error
 from tfsum.formats import config_json, weight_names
 from tfsum.formats.model_folder import widened, writing_errors
 from tfsum.formats.text_settings import check_vocabulary
@@ -81,18 +81,18 @@ def read_google(source: str | os.PathLike) -> weight_names.StoredModel:
         config["hidden_act"] = "gelu_new"
     check_vocabulary(folder, config["vocab_size"])
 
-    try:
+    with as_error(
+        f"{prefix}: cannot be read",
+        *(tf.errors.OpError, RuntimeError, ValueError, LookupError),
+        kind=CheckpointError,
+        cure="; a file of the checkpoint is missing, broken or cut short: fetch it again",
+    ):
         reader = tf.train.load_checkpoint(str(prefix))
         tensors = {
             name: widened(np.asarray(reader.get_tensor(name)))
             for name in reader.get_variable_to_shape_map()
             if not SKIPPED.search(name)
         }
-    except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:
-        raise CheckpointError(
-            f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
-            "cut short: fetch it again"
-        ) from None
     return weight_names.StoredModel(str(prefix), config, tensors, google_name, folder, fields)
 
 

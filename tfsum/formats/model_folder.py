@@ -10,7 +10,7 @@ import json
 import os
 import pathlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -19,7 +19,7 @@ from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save_file
 
 from tfsum.atomic_files import atomic_path, write_atomically
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, as_error
 from tfsum.formats import config_json, torch_file, weight_names
 from tfsum.formats.text_settings import check_vocabulary
 
@@ -91,13 +91,13 @@ def read_safetensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
         raise CheckpointError(
             f"{path}: no such file; a model folder has config.json and model.safetensors"
         )
-    try:
+    with as_error(
+        f"{path}: cannot be read",
+        *(SafetensorError, OSError, ValueError),
+        kind=CheckpointError,
+        cure="; the file is broken or cut short: fetch or write it again",
+    ):
         stored = deserialize(path.read_bytes())
-    except (SafetensorError, OSError, ValueError) as error:
-        raise CheckpointError(
-            f"{path}: cannot be read ({error}); the file is broken or cut short: "
-            "fetch or write it again"
-        ) from None
 
     if others := [row for row in stored if row[1]["dtype"] not in STORED_TYPES]:
         name, tensor = others[0]
@@ -184,8 +184,9 @@ def save(
             write_atomically(folder / name, text)
 
 
-@contextlib.contextmanager
-def writing_errors(place: pathlib.Path, *kinds: type[Exception]) -> Iterator[None]:
+def writing_errors(
+    place: pathlib.Path, *kinds: type[Exception]
+) -> contextlib.AbstractContextManager[None]:
     """Context manager that turns the errors of writing into a CheckpointError.
 
     Args:
@@ -201,13 +202,13 @@ def writing_errors(place: pathlib.Path, *kinds: type[Exception]) -> Iterator[Non
         Traceback (most recent call last):
         tfsum.errors.CheckpointError: model: cannot be written (No space left on device); free ...
     """
-    try:
-        yield
-    except (OSError, *kinds) as error:  # type: ignore[misc]
-        raise CheckpointError(
-            f"{place}: cannot be written ({getattr(error, 'strerror', None) or error}); free space"
-            " or choose another place"
-        ) from None
+    return as_error(
+        f"{place}: cannot be written",
+        OSError,
+        *kinds,
+        kind=CheckpointError,
+        cure="; free space or choose another place",
+    )
 
 
 def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:

@@ -7,7 +7,7 @@ import os
 import pathlib
 import unicodedata
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, as_error
 from tfsum.formats.config_json import read_json
 from tfsum.json_text import parse_json
 
@@ -105,15 +105,18 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
             f"{path}: is a folder, expected the file of its word pieces, such as "
             f"{path / 'vocab.txt'}"
         )
-    try:
+    with as_error(
+        f"{path}: cannot read the vocabulary",
+        *(OSError, ValueError, LookupError, TypeError),
+        kind=CheckpointError,
+        cure=(
+            "; expected a UTF-8 text file, one piece a line, or in its place the tokenizer.json of"
+            " a WordPiece"
+        ),
+    ):
         text = path.read_bytes().decode("utf-8")
         if path.suffix == ".json":
             return _tokenizer_pieces(parse_json(text), path)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise CheckpointError(
-            f"{path}: cannot read the vocabulary ({error}); expected a UTF-8 text file, one piece a"
-            " line, or in its place the tokenizer.json of a WordPiece"
-        ) from error
 
     # splitlines would also cut at U+2028
     return [line.removesuffix("\n").removesuffix("\r") for line in io.StringIO(text)]

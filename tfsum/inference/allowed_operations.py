@@ -12,7 +12,7 @@ import re
 
 from google.protobuf.message import DecodeError
 
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, as_error
 from tfsum.tensorflow_messages import Fields, message
 
 CORE = frozenset(
@@ -143,12 +143,13 @@ def read_graphs(folder: str | pathlib.Path) -> list[Fields]:
         1
     """
     path = pathlib.Path(folder) / "saved_model.pb"
-    try:
+    with as_error(
+        f"{path}: cannot be read",
+        *(OSError, DecodeError),
+        kind=ExportError,
+        cure="; fetch or export the model again",
+    ):
         return [*message("SavedModel").FromString(path.read_bytes()).meta_graphs]
-    except (OSError, DecodeError) as error:
-        raise ExportError(
-            f"{path}: cannot be read ({error}); fetch or export the model again"
-        ) from error
 
 
 def read_definitions(folder: str | pathlib.Path) -> dict[str, Fields]:

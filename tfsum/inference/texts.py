@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tfsum.errors import DataError, Error, needs_extra
+from tfsum.errors import DataError, Error, as_error, needs_extra
 from tfsum.request import TOKEN_BYTES
 
 CountTokens: TypeAlias = Callable[[str], int]
@@ -93,13 +93,13 @@ def token_counter(file: str | pathlib.Path | None) -> CountTokens:
     with needs_extra("vocab", "a tokenizer"):
         from tokenizers import Tokenizer
 
-    try:
+    with as_error(
+        f"{file}: is no tokenizer",
+        Exception,  # the library has no class of its own
+        kind=DataError,
+        cure="; expected a tokenizer.json of the library `tokenizers`",
+    ):
         tokenizer = Tokenizer.from_str(pathlib.Path(file).read_text(encoding="utf-8"))
-    except Exception as error:  # the library has no class of its own
-        raise DataError(
-            f"{file}: is no tokenizer ({error}); expected a tokenizer.json of the library"
-            " `tokenizers`"
-        ) from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
 

@@ -31,7 +31,7 @@ from mcp.types import (
 from pydantic import BaseModel, Field, TypeAdapter
 
 import tfsum
-from tfsum.errors import Error
+from tfsum.errors import Error, as_error
 from tfsum.inference.texts import tokens_of
 from tfsum.inputs.apart import text_apart
 from tfsum.request import MOST_KEYWORDS, AnswerRecord, Count, Newline, Place, SummaryRequest
@@ -353,8 +353,6 @@ async def _read_file(file: str, root: pathlib.Path | None) -> str:
         )
     if path.stat().st_size > LARGEST:
         raise Error(f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one")
-    try:
+    with as_error(f"file: {file!r} cannot be read", OSError):
         content = await asyncio.to_thread(path.read_bytes)
         return await text_apart(content, file, SECONDS, 4 * LARGEST)
-    except OSError as error:
-        raise Error(f"file: {file!r} cannot be read ({error.strerror})") from None

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
 from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
-from tfsum.errors import Error, Stopped
+from tfsum.errors import Error, Stopped, as_error
 from tfsum.models.model import Model
 from tfsum.trainer.exact_step import ExactTrainer
 from tfsum.training.callbacks import (
@@ -322,13 +322,12 @@ class Run(Generic[AnyModel, AnySettings]):
     def _write_history(self) -> None:
         file, seconds = self.folder / "history.json", round(self.state["seconds"])
         history = {**self.state, "seconds": seconds, "ended_early": self._is_out_of_patience()}
-        try:
+        with as_error(
+            f"{file}: cannot be written",
+            OSError,
+            cure="; the last checkpoint is kept. Make room, and run the command again to resume",
+        ):
             write_atomically(file, json.dumps(history, indent=1))
-        except OSError as error:
-            raise Error(
-                f"{file}: cannot be written ({error.strerror}); the last checkpoint is kept. Make"
-                " room, and run the command again to resume"
-            ) from None
 
     def _save(self, step: int) -> None:
         """Begins to write a checkpoint, unless the step has one and nothing has changed since."""
