@@ -1,6 +1,7 @@
 """BertSumExt against what the original BertSum and PreSumm computed: scores, losses, gradients and
 steps."""
 
+import functools
 import json
 
 import numpy as np
@@ -41,6 +42,9 @@ def read(parity, name):
     )[0]
 
 
+read_once = functools.cache(read)  # for tests that change no weight
+
+
 def prefix(name):
     return "encoder." if name.startswith("bertsum") else "ext_layer."
 
@@ -68,7 +72,7 @@ def probabilities(model, batch):
 
 @pytest.mark.parametrize("name", BERTSUM + PRESUMM + LSTM)
 def test_scores(parity, name):
-    expected, model = np.load(parity / f"{name}_ref.npz"), read(parity, name)
+    expected, model = np.load(parity / f"{name}_ref.npz"), read_once(parity, name)
     for i, batch in enumerate(batches(parity, name)):
         np.testing.assert_allclose(
             probabilities(model, batch), expected[f"b{i}_scores"], atol=1e-5, rtol=0
@@ -77,7 +81,7 @@ def test_scores(parity, name):
 
 @pytest.mark.parametrize("name", BERTSUM + PRESUMM + LSTM)
 def test_token_vectors(parity, name):
-    expected, model = np.load(parity / f"{name}_ref.npz"), read(parity, name)
+    expected, model = np.load(parity / f"{name}_ref.npz"), read_once(parity, name)
     batch = batches(parity, name)[0]
     found = model.bert(batch["token_ids"], batch["segment_ids"])["sequence_output"]
     np.testing.assert_allclose(found, expected["b0_top_vec"], atol=1e-5, rtol=0)
@@ -86,7 +90,7 @@ def test_token_vectors(parity, name):
 @pytest.mark.parametrize("name", BERTSUM)
 def test_scores_of_documents_alone(parity, name):
     """The original without padding, one document at a time; ours in one batch."""
-    expected, model = np.load(parity / f"{name}_ref.npz"), read(parity, name)
+    expected, model = np.load(parity / f"{name}_ref.npz"), read_once(parity, name)
     found = probabilities(model, batches(parity, name)[0])
     np.testing.assert_allclose(
         found, np.nan_to_num(expected["b0_scores_each_alone"]), atol=1e-5, rtol=0
@@ -107,7 +111,7 @@ def test_scores_of_the_repaired_lstm(parity):
 
 @pytest.mark.parametrize("name", BERTSUM + PRESUMM + LSTM)
 def test_losses(parity, name):
-    expected, model = np.load(parity / f"{name}_ref.npz"), read(parity, name)
+    expected, model = np.load(parity / f"{name}_ref.npz"), read_once(parity, name)
     for i, batch in enumerate(batches(parity, name)):
         found = model.summed_loss(batch, None, training=False)
         np.testing.assert_allclose(found, expected[f"b{i}_loss"], atol=1e-5, rtol=1e-6)
@@ -117,7 +121,7 @@ def test_losses(parity, name):
 def test_gradients(parity, name):
     (path,) = parity.glob(f"{name}_grads*.npz")
     expected, every = np.load(path), 4 if "every4" in path.name else 1
-    model = read(parity, name)
+    model = read_once(parity, name)
     found = gradients(model, batches(parity, name)[0], prefix(name))
     assert sorted(key for key, gradient in found.items() if gradient is not None) == sorted(
         expected.files

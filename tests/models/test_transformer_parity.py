@@ -68,13 +68,18 @@ def names():
     ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def folder(shared):
     return shared / "parity" / "annotated_transformer_tiny"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model(folder):
+    """The original's model, for tests that change no weight."""
+    return read(folder)
+
+
+def read(folder):
     model = Transformer(
         50,
         60,
@@ -218,7 +223,8 @@ class Lookup(keras.optimizers.schedules.LearningRateSchedule):
         return tf.gather(tf.constant(self.rates, tf.float32), step)
 
 
-def test_five_steps(folder, model):
+def test_five_steps(folder):
+    model = read(folder)
     expected = np.load(folder / "adam_5_steps.npz")
     # Gamma is its gamma times SHRINK, and so is each of Adam's steps.
     optimizer = Adam(Lookup(expected["log/learning_rate"]), {"gamma": float(SHRINK)}, beta_2=0.98)
