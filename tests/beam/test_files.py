@@ -26,6 +26,7 @@ TEXTS = [
     for i in range(30)
 ]
 COMMAND = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+pytestmark = pytest.mark.usefixtures("opened_once")
 
 
 @pytest.fixture
@@ -129,6 +130,7 @@ def summarizing(folder, model, *more) -> subprocess.Popen:
     )
 
 
+@pytest.mark.slow  # a process that loads Beam and TensorFlow
 def test_a_killed_run_is_made_up_for(transformer, folder):
     out = folder / "out"
     with (folder / "large.jsonl").open("w") as file:
@@ -239,6 +241,7 @@ def test_what_is_not_there_is_named_before_anything_runs(folder):
     assert not (folder / "out").exists()
 
 
+@pytest.mark.slow  # three processes that load Beam and TensorFlow
 def test_two_processes_share_one_model(transformer, folder):
     """In processes of their own, as a user starts them."""
     words = [

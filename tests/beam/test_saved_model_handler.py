@@ -15,10 +15,18 @@ from tfsum.beam.saved_model_handler import SharedModel
 from tfsum.errors import Error, ExportError
 
 TEXT = "The bridge was closed. The rain fell. It was said in town."
+pytestmark = pytest.mark.usefixtures("opened_once")
+
+
+def link(transformer, version: pathlib.Path) -> str:
+    """A version that is the small model, which need not be opened once more."""
+    version.parent.mkdir(exist_ok=True)
+    version.symlink_to(transformer.folder)
+    return str(version)
 
 
 @pytest.fixture(scope="module")
-def model(transformer):
+def model(transformer, opened_once):
     return SharedModel(transformer.folder, "extractive", {"sentences": 1})
 
 
@@ -79,9 +87,9 @@ def test_a_model_that_is_not_there_fails_by_its_name(tmp_path):
 
 
 def test_the_version_is_that_of_the_beginning(transformer, tmp_path):
-    shutil.copytree(transformer.folder, tmp_path / "news" / "1")
+    link(transformer, tmp_path / "news" / "1")
     handler = SavedModelHandler(tmp_path / "news", sentences=1)
-    shutil.copytree(transformer.folder, tmp_path / "news" / "2")
+    link(transformer, tmp_path / "news" / "2")
     (answer,) = handler.run_inference([TEXT], handler.load_model())
     assert answer.model_id == "news/1"
 
@@ -98,9 +106,9 @@ def test_a_model_that_vanishes_answers_on(transformer, tmp_path):
 
 
 def test_a_newer_model_takes_over(transformer, tmp_path):
-    shutil.copytree(transformer.folder, tmp_path / "news" / "7")
+    newer = link(transformer, tmp_path / "news" / "7")
     handler = SavedModelHandler(transformer.folder, sentences=1)
-    handler.update_model_path(str(tmp_path / "news" / "7" / "saved_model.pb"))
+    handler.update_model_path(f"{newer}/saved_model.pb")
     (answer,) = handler.run_inference([TEXT], handler.load_model())
     assert answer.model_id == "news/7"
 
@@ -133,11 +141,9 @@ def test_an_update_is_known_by_its_path_and_the_call():
 
 
 def test_steps_with_other_options_share_no_update(transformer, tmp_path):
-    shutil.copytree(transformer.folder, tmp_path / "news" / "7")
+    newer = link(transformer, tmp_path / "news" / "7")
     with beam.Pipeline(runner="FnApiRunner") as pipeline:
-        updates = pipeline | "Updates" >> beam.Create(
-            [ModelMetadata(str(tmp_path / "news" / "7"), "news")]
-        )
+        updates = pipeline | "Updates" >> beam.Create([ModelMetadata(newer, "news")])
         documents = pipeline | beam.Create([("a", TEXT)])
         for sentences in (1, 2):
             found = documents | f"{sentences}" >> Summarize(
@@ -149,15 +155,14 @@ def test_steps_with_other_options_share_no_update(transformer, tmp_path):
                 ),
                 sentences,
             )
-    assert sorted(path.name for path in (tmp_path / "news" / "7").parent.iterdir()) == ["7"]
+    assert [path.name for path in (tmp_path / "news").iterdir()] == ["7"]
 
 
 def test_updates_reach_a_running_pipeline(transformer, tmp_path, run_pipeline):
-    shutil.copytree(transformer.folder, tmp_path / "news" / "7")
+    path = link(transformer, tmp_path / "news" / "7") + "/saved_model.pb"
 
     class Updated(beam.PTransform):
         def expand(self, documents):
-            path = str(pathlib.Path(tmp_path / "news" / "7" / "saved_model.pb"))
             updates = documents.pipeline | "Updates" >> beam.Create([ModelMetadata(path, "news")])
             return documents | Summarize(transformer.folder, 1, model_updates=updates)
 

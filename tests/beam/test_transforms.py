@@ -30,6 +30,7 @@ WORDS = (
     "the bridge was closed rain fell mayor said repairs cost a lot river town school night".split()
 )
 WORD = "POISON"
+pytestmark = pytest.mark.usefixtures("opened_once")
 
 
 def texts_of(number: int) -> list[str]:

@@ -71,6 +71,7 @@ def run(code: str) -> str:
     return result.stdout
 
 
+@pytest.mark.slow  # a process that loads Beam and TensorFlow
 def test_the_pipeline_of_the_page():
     pytest.importorskip("apache_beam", reason="needs apache-beam")
     assert run(blocks(PAGES[1], "python")[0]).splitlines() == [
