@@ -96,9 +96,12 @@ def write_text_model(folder, number=0):
 
 
 @pytest.fixture(scope="session")
-def models(tmp_path_factory) -> pathlib.Path:
+def models(made_once) -> pathlib.Path:
     """A folder: `text` 1 and 2, `numbers` 123."""
-    folder = tmp_path_factory.mktemp("models")
+    return made_once("serving", write_models)
+
+
+def write_models(folder):
     for version in (1, 2):
         write_text_model(folder / "text" / str(version), version)
     model = Numbers()
@@ -107,7 +110,6 @@ def models(tmp_path_factory) -> pathlib.Path:
         str(folder / "numbers" / "123"),
         signatures={"serving_default": model.half, "uneven": model.uneven, "whole": model.whole},
     )
-    return folder
 
 
 class Asked:
