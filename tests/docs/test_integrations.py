@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("tensorflow")
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "integrations.md"
+pytestmark = pytest.mark.usefixtures("opened_once")
 TEXT = "It rained all night. The bridge was closed on Monday, since engineers found cracks."
 
 
