@@ -42,6 +42,7 @@ EXTRAS = {
     "mcp": "tfsum mcp",
     "beam": "tfsum pipeline",
     "plots": "figures",
+    "openvino": "encoders computed by OpenVINO (--compute openvino)",
     "jax": "layers, decoding and models on Keras's JAX backend",
     "reference": "recomputing the reference answers",
 }

@@ -28,9 +28,9 @@ Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 Classes = Iterable[tuple[type[pydantic.BaseModel], Collection[str] | None, str]]
 FORMAT = {"choices": ("text", "json"), "default": "text", "help": "default text"}
 COMPUTE = {
-    "choices": ("float32", "bfloat16", "auto"),
+    "choices": ("float32", "bfloat16", "auto", "openvino", "openvino-int8"),
     "default": "float32",
-    "help": "type that the model computes in (default: float32)",
+    "help": "type that the model computes in, or OpenVINO for its encoder (default: float32)",
 }
 TOKENIZER = {
     "metavar": "FILE",

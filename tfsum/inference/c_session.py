@@ -14,7 +14,7 @@ import importlib.util
 import math
 import pathlib
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,11 @@ TYPES: dict[int, type] = {
     1: np.float32,
     2: np.float64,
     3: np.int32,
+    6: np.int8,
     STRING: np.object_,
     9: np.int64,
     10: np.bool_,
+    19: np.float16,
 }
 STRING_SIZE = 24  # bytes of a TF_TString
 ON, OFF, ONE = 1, 2, 1
@@ -152,6 +154,7 @@ class CSession:
 
     Attributes:
         signatures: Name of a signature -> the names of its inputs.
+        outputs: Name of a signature -> the names of its outputs.
 
     Raises:
         ExportError: The model cannot be loaded, or an operation is not allowed.
@@ -169,6 +172,9 @@ class CSession:
         self._definitions = graph.signature_def
         self.signatures = {
             name: frozenset(definition.inputs) for name, definition in self._definitions.items()
+        }
+        self.outputs = {
+            name: frozenset(definition.outputs) for name, definition in self._definitions.items()
         }
         self._folder, self._description, self._compute = folder, description, compute
         if not (index := folder / "variables" / "variables.index").is_file():
@@ -206,7 +212,26 @@ class CSession:
         Raises:
             CallError: The graph rejects the inputs, or fails.
         """
-        definition = self._definitions[signature]
+        return self._run(self._definitions[signature], signature, inputs)
+
+    def variables(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        """Reads weights as they are stored.
+
+        Args:
+            names: Names of variables.
+
+        Returns:
+            Name -> array.
+        """
+        definition = message("SignatureDef")()
+        for name in names:
+            definition.outputs[name].name = f"{name}/Read/ReadVariableOp:0"
+        return self._run(definition, "variables", {})
+
+    def _run(
+        self, definition: Fields, signature: str, inputs: Mapping[str, ArrayLike]
+    ) -> dict[str, np.ndarray]:
+        """The outputs of a signature that has this definition."""
         names = list(definition.outputs)
         given = (ctypes.c_void_p * len(inputs))()
         found = (ctypes.c_void_p * len(names))()

@@ -12,14 +12,18 @@ from numpy.typing import ArrayLike
 from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.c_session import BROKEN, CallError, CSession, can_open
+from tfsum.inference.openvino_model import OpenVinoModel
 from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.texts import Value, as_bytes, batches, filled, token_counter
 from tfsum.loading import load_tensorflow
 
+# OpenVINO computes the encoder of an extractive summarizer, in bfloat16 where the processor has
+# instructions for it, or with weights and activations in int8.
+OPENVINO = ("openvino", "openvino-int8")
 # Types to compute in. In bfloat16 TensorFlow's optimizer makes the products of matrices and what
 # lies between them bfloat16; softmax, sums and normalization stay float32, and so do the weights:
 # any export can be computed in either type (`auto_mixed_precision_onednn_bfloat16`).
-COMPUTED = ("float32", "bfloat16", "auto")
+COMPUTED = ("float32", "bfloat16", "auto", *OPENVINO)
 # What is raised for a file that is missing, cut or corrupt, beside TensorFlow's own errors.
 UNREADABLE = (OSError, ValueError, LookupError, RuntimeError, DecodeError)
 INSTRUCTIONS = {"avx512_bf16", "amx_bf16", "bf16"}  # of x86, and of ARM
@@ -30,7 +34,7 @@ class MissingSignature(Error):
 
 
 class OpenedModel(Protocol):
-    """An exported model that is opened: a `CSession` or an `EagerModel`.
+    """An exported model that is opened: a `CSession`, an `OpenVinoModel` or an `EagerModel`.
 
     Attributes:
         signatures: Name of a signature -> the names of its inputs.
@@ -61,8 +65,9 @@ class ExportedModel:
 
     Args:
         path: Directory `.../NAME/VERSION` of the model, or `.../NAME` for its newest version.
-        compute: "float32"; "bfloat16", which is faster and rounds more; or "auto", bfloat16 where
-            the processor has instructions for it.
+        compute: "float32"; "bfloat16", which is faster and rounds more; "auto", bfloat16 where the
+            processor has instructions for it; or "openvino" or "openvino-int8", of which OpenVINO
+            computes the encoder of an extractive summarizer.
         tokenizer: tokenizer.json of the library `tokenizers`, by which the field `tokens` of a
             request counts; None for four bytes a token.
 
@@ -165,10 +170,10 @@ def open_model(path: pathlib.Path, description: dict, compute: str = "float32") 
     Args:
         path: Directory `.../NAME/VERSION`.
         description: Content of its assets.extra/tfsum.json; empty for a model of another exporter.
-        compute: "float32" or "bfloat16".
+        compute: Type to compute in, the result of `computed_in`.
 
     Returns:
-        A `CSession` or an `EagerModel`.
+        A `CSession`, an `OpenVinoModel` or an `EagerModel`.
 
     Raises:
         ExportError: The model is broken.
@@ -181,6 +186,8 @@ def open_model(path: pathlib.Path, description: dict, compute: str = "float32") 
         [1]
     """
     if can_open(description):
+        if compute in OPENVINO:
+            return OpenVinoModel(path, description, compute)
         return CSession(path, description, compute)
 
     if compute != "float32":
@@ -259,11 +266,10 @@ def computed_in(compute: str) -> str:
     """The type to compute in on this machine.
 
     Args:
-        compute: "float32", "bfloat16", or "auto": bfloat16 where the processor has instructions for
-            it.
+        compute: One of `COMPUTED`; "auto" is bfloat16 where the processor has instructions for it.
 
     Returns:
-        "float32" or "bfloat16".
+        The type, which is not "auto".
 
     Raises:
         Error: Another type, or the processor has no instructions for bfloat16.

@@ -14,11 +14,11 @@ from tfsum import errors
 from tfsum.inference.allowed_operations import read_definitions
 from tfsum.inference.c_session import CallError
 from tfsum.inference.exported_model import OpenedModel, open_model
+from tfsum.inference.openvino_model import OWN
 from tfsum.inference.saved_model import read_description
 from tfsum.inference.texts import as_bytes
 from tfsum.serving.request_error import CODES, RequestError, require
 from tfsum.tasks.bert_sum_ext.answering import Defaults, defaults_of
-from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tensorflow_messages import Fields, data_type_name
 
 Arrays = dict[str, np.ndarray]  # name -> array, the rows first
@@ -252,7 +252,7 @@ class Servable:
             )
             for key, definition in self.definitions.items()
             if key in self.model.signatures
-            and not key.endswith(OF_READING)  # what they take is the model's own, and not checked
+            and not key.endswith(OWN)  # what they take is the model's own, and not checked
             and definition.inputs
             and definition.method_name in ("", "tensorflow/serving/predict")
         }

@@ -98,7 +98,9 @@ def export_model(
             "text": text,
             **choice,
             **module.automatic(),
-            "relevance": True,  # has this signature, which older exports lack
+            # have these signatures, which older exports lack
+            "relevance": True,
+            "windows": True,
             "reading": {
                 name: golden.NAMES.get(spec.dtype.name, spec.dtype.name)
                 for name, spec in module.reading().items()

@@ -25,6 +25,9 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
         found["relevance"] = {"text": "string", "query": "string"}
     if description["config"]["bert_sum_ext"].get("embedding_width"):
         found["embed"] = {"text": "string"}
+    if description.get("windows"):
+        found["windows"] = {"text": "string"}
+        found["read_encoded"] = {"text": "string", "sequence": "float"}
     if reading := description.get("reading"):
         asked = {name: kind for name, kind in EXTRACT.items() if name != "text"}
         found |= {

@@ -129,7 +129,13 @@ class ExtractiveSummarizer(tf.Module):
         }
         if self.reader.embeds:
             found["embed"] = tf.function(self.embed, [TEXT], autograph=False)
-        return {**found, "read": self.read, **self.of_readings()}
+        return {
+            **found,
+            "read": self.read,
+            **self.of_readings(),
+            "windows": self.windows,
+            "read_encoded": self.read_encoded,
+        }
 
     @tf.function(input_signature=[TEXT], autograph=False)
     def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -210,7 +216,25 @@ class ExtractiveSummarizer(tf.Module):
     def read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Reads texts (B,) once: what `score` returns, and all that the signatures `..._of_reading`
         need to answer any number of requests, see `tfsum.tasks.bert_sum_ext.reading_outputs`."""
-        read = self.reader.read(text)
+        return self._outputs(self.reader.read(text))
+
+    @tf.function(input_signature=[TEXT], autograph=False)
+    def windows(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The windows of texts (B,) that the encoder reads, (W, T) of all texts."""
+        windows = self.reader.split(text).windows
+        return {name: windows[name] for name in ("token_ids", "segment_ids")}
+
+    @tf.function(
+        input_signature=[TEXT, tf.TensorSpec([None, None, None], tf.float32, name="sequence")],
+        autograph=False,
+    )
+    def read_encoded(self, text: tf.Tensor, sequence: tf.Tensor) -> dict[str, tf.Tensor]:
+        """`read` of texts (B,) whose `windows` another program encoded: vectors (W, T, D)."""
+        return self._outputs(self.reader.read(text, sequence))
+
+    @tf.function(autograph=False)
+    def _outputs(self, read: Read) -> dict[str, tf.Tensor]:
+        """The signature `read` of texts that were read."""
         embeddings = self.reader.embed(read.vectors) if self.reader.embeds else None
         return reading_outputs(read, embeddings)
 

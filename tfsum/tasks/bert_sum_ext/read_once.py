@@ -12,6 +12,7 @@ import numpy as np
 
 from tfsum.errors import DataError, Error
 from tfsum.inference.exported_model import ExportedModel
+from tfsum.inference.openvino_model import OF_READING
 from tfsum.inference.texts import as_bytes, filled
 from tfsum.request import (
     DOCUMENT_SEPARATOR,
@@ -32,7 +33,6 @@ OF_SENTENCES = (
 )
 # ... of each of its parts; another output says how many of these a sentence has
 OF_PARTS = {"pieces": ("piece", "rate"), "names": ("name",)}
-OF_READING = "_of_reading"  # end of a signature's name that takes the outputs of `read` for a text
 
 
 class Reading:

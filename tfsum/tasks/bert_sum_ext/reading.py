@@ -34,6 +34,20 @@ BLOCKS_AT_ONCE = 8
 LENGTHS, SENTENCES = 16, 8
 
 
+class Texts(NamedTuple):
+    """Texts (B,) that are split, tokenized and packed into windows: N sentences in all."""
+
+    sentences: tf.Tensor  # (N,) string, text by text
+    pieces: tf.RaggedTensor  # (N, .) int32, without special tokens
+    start: tf.Tensor  # (N,) int32, the first byte in the text
+    end: tf.Tensor  # (N,) int32, the byte after it
+    windows: dict[str, tf.Tensor]  # the result of `pack_windows`
+    per_document: tf.Tensor  # (D,) int64, the sentences of each document
+    documents: Rows  # of (N,): of a text that holds several, each has its own
+    count: tf.Tensor  # (B,) int32, sentences of each text
+    about: dict[str, tf.Tensor]  # (B,) each: what every answer says of its text
+
+
 class Read(NamedTuple):
     """Texts (B,) that are split, tokenized and scored: N sentences of P word pieces in all."""
 
@@ -117,8 +131,8 @@ class Reader(tf.Module):
         self.known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id, frequent)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
-    def read(self, text: tf.Tensor) -> Read:
-        """Splits, tokenizes and scores texts (B,).
+    def split(self, text: tf.Tensor) -> Texts:
+        """Splits texts (B,) into windows of word pieces.
 
         A text may hold several documents, each of which is read as if it were alone.
         """
@@ -135,12 +149,9 @@ class Reader(tf.Module):
         per_document = sentences.row_lengths()
         pieces = self.word_piece.tokenize(sentences.flat_values)
         windows = self._pack(pieces, per_document)
-        vectors, *rates = self.encode_windows(windows)
         in_documents = Rows.of(sentences)
         in_texts = Rows(in_documents.to_values(texts.owner), texts.count)
         first = in_documents.to_values(begin)
-        rest = without_dateline(sentences.flat_values)
-        count = texts.sum(per_document)
 
         about = {
             "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], in_texts),
@@ -149,21 +160,40 @@ class Reader(tf.Module):
         if self.splitter.newline == "auto":
             about["newline"] = tf.where(texts.any(split["wrapped"]), "paragraph", "sentence")
             about["unpunctuated"] = texts.any(split["unpunctuated"])
-        return Read(
+        return Texts(
             sentences.flat_values,
             pieces,
             split["start"].flat_values + first,
             split["end"].flat_values + first,
-            tf.strings.length(sentences.flat_values) - tf.strings.length(rest),
+            windows,
+            per_document,
+            in_documents,
+            tf.cast(texts.sum(per_document), tf.int32),
+            about,
+        )
+
+    @tf.function(autograph=False)
+    def read(self, text: tf.Tensor, sequence: tf.Tensor | None = None) -> Read:
+        """Splits, tokenizes and scores texts (B,); `sequence` as in `encode_windows`."""
+        texts = self.split(text)
+        vectors, *rates = self.encode_windows(texts.windows, sequence)
+        rest = without_dateline(texts.sentences)
+        count = tf.cast(texts.count, tf.int64)
+        return Read(
+            texts.sentences,
+            texts.pieces,
+            texts.start,
+            texts.end,
+            tf.strings.length(texts.sentences) - tf.strings.length(rest),
             costs_of(rest),
             opens_with_anaphor(rest),
             Traits.of(tf.RaggedTensor.from_row_lengths(rest, count, validate=False)),
             vectors,
-            self.score_documents(vectors, tf.cast(per_document, tf.int32)),
-            _at_pieces(rates[0], pieces, windows["pieces_cut"]) if rates else None,
-            in_documents,
-            tf.cast(count, tf.int32),
-            about,
+            self.score_documents(vectors, tf.cast(texts.per_document, tf.int32)),
+            _at_pieces(rates[0], texts.pieces, texts.windows["pieces_cut"]) if rates else None,
+            texts.documents,
+            texts.count,
+            texts.about,
         )
 
     def embed(self, vectors: tf.Tensor) -> tf.Tensor:
@@ -178,9 +208,15 @@ class Reader(tf.Module):
         return self.embed(self.encode_windows(windows)[0])
 
     def _pack(self, pieces: tf.RaggedTensor, per_document: tf.Tensor) -> dict[str, tf.Tensor]:
-        """The windows of sentences (N, .), see `pack_windows`."""
+        """The windows of sentences (N, .), see `pack_windows`; their tokens a multiple of
+        `LENGTHS`."""
         special = self.word_piece.cls_id, self.word_piece.sep_id
-        return pack_windows(pieces, per_document, self.window_length, *special)
+        windows = pack_windows(pieces, per_document, self.window_length, *special)
+        length = _rounded_up(tf.shape(windows["token_ids"])[1], LENGTHS)
+        length = tf.minimum(length, self.window_length)
+        for name in ("token_ids", "segment_ids"):
+            windows[name] = columns(windows[name], length, 0)
+        return windows
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 3, autograph=False)
     def encode(
@@ -191,7 +227,7 @@ class Reader(tf.Module):
         rows, total = tf.unstack(tf.shape(token_ids))
         length = tf.clip_by_value(total, 1, self.window_length)
 
-        with self.weights.model(self.weights.read("bert/", "length/", "words/")) as model:
+        with self.weights.model(self.weights.read("bert/")) as model:
             # Windows as rows of their own: (B, T) -> (B, W * L) -> (B * W, L). The padding of the
             # last ones costs nothing, since the encoder leaves it out.
             short = -total % length
@@ -201,7 +237,22 @@ class Reader(tf.Module):
             )
             encoded = model.bert.encode(ids, segments, training=False)
 
-            sequence = tf.reshape(encoded, [rows, total + short, self.width])[:, :total]
+        sequence = tf.reshape(encoded, [rows, total + short, self.width])[:, :total]
+        return self.pool(sequence, token_ids, sentence_starts)
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None, None], tf.float32),
+            *[tf.TensorSpec([None, None], tf.int32)] * 2,
+        ],
+        autograph=False,
+    )
+    def pool(
+        self, sequence: tf.Tensor, token_ids: tf.Tensor, sentence_starts: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """What `encode` returns, of the vectors of tokens (B, T, D)."""
+        sequence.set_shape([None, None, self.width])
+        with self.weights.model(self.weights.read("length/", "words/")) as model:
             vectors = model.pool_sentences(sequence, token_ids, sentence_starts)
             rates = model.word_rates(sequence) if self.word_head else sequence[..., :0]
             return vectors, rates
@@ -224,11 +275,15 @@ class Reader(tf.Module):
                 vectors, real, first_position=first_position, training=False
             )
 
-    def encode_windows(self, windows: dict[str, tf.Tensor]) -> list[tf.Tensor]:
+    def encode_windows(
+        self, windows: dict[str, tf.Tensor], sequence: tf.Tensor | None = None
+    ) -> list[tf.Tensor]:
         """Encodes packed windows.
 
         Args:
             windows: The result of `tfsum.text.packing.pack_windows`.
+            sequence: Float32 (W, T, D), the vectors of the tokens that another program computed;
+                None computes them.
 
         Returns:
             float32 (N, D), a vector for each sentence of the batch, in order; and with a word head
@@ -240,14 +295,16 @@ class Reader(tf.Module):
 
         def encode(rows: tf.Tensor) -> list[tf.Tensor]:
             length = _rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS)
-            length = tf.minimum(length, self.window_length)
             most = _rounded_up(tf.reduce_max(tf.gather(sentences, rows)), SENTENCES)
             starts = columns(tf.gather(windows["sentence_starts"], rows), most, -1)
             token_ids, segment_ids = (
-                columns(tf.gather(windows[name], rows), length, 0)
-                for name in ("token_ids", "segment_ids")
+                tf.gather(windows[name], rows)[:, :length] for name in ("token_ids", "segment_ids")
             )
-            vectors, rates = self.encode(token_ids, segment_ids, starts)
+            if sequence is None:
+                vectors, rates = self.encode(token_ids, segment_ids, starts)
+            else:
+                encoded = tf.gather(sequence, rows)[:, :length]
+                vectors, rates = self.pool(encoded, token_ids, starts)
 
             vectors = tf.boolean_mask(vectors, starts >= 0)
             if not self.word_head:
