@@ -29,7 +29,7 @@ LIMITS = ("words", "characters", "tokens", "share", "min_score")
 """Limits within which a summary has as many sentences as have room."""
 # A cosine with the query that says that a sentence has to do with it: 85 % of 60 validation
 # questions have one in their text, half of them in another (beside words that are shared).
-NEAR = 0.6
+NEAR = 0.74
 FEW = 0.45  # of the share of frequent words that the training corpus has
 WRITTEN_TOGETHER = "\u0e00"  # the first letter of Thai, which CJK and Hangul follow
 BEGINNING = 20_000  # characters of a text whose tokens are counted first
