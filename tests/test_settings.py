@@ -60,6 +60,7 @@ def found(**values: object) -> list[str]:
         ({"paht": 3}, "paht: unknown; did you mean path?"),
         ({"rate": 0.1}, "rate: unknown; did you mean section.rate?"),
         ({"zzzz": 3}, "zzzz: unknown; there are sentences, size, kind, path, section"),
+        ({"paint": 3}, "paint: unknown; there are sentences"),  # not path
         ({"section": 3}, "section=3: expected a table of names and values"),
         ({"section": {"on": 1}}, "section.on=1: expected true or false"),
         ({"section": {"rate": 1}}, "section.rate=1: expected a number from 0 and below 1"),

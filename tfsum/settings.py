@@ -276,7 +276,7 @@ def _cure(schema: Schema, part: Schema, error: ErrorDetails) -> str:
         if unknown in follow(schema, (other,))[1].get("properties", {})
     ]
     names = list(part.get("properties", {}))
-    near = difflib.get_close_matches(unknown, names, n=1)
+    near = difflib.get_close_matches(unknown, names, n=1, cutoff=0.7)
     for place in [*places, *((*section, name) for name in near)]:
         return f"did you mean {name_of(place)}?"
     return "there are " + (", ".join(name_of((*section, name)) for name in names) or "none here")
