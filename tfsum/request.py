@@ -99,7 +99,7 @@ class SummaryRequest(Checked):
         Share | None, Option(metavar="S", group=LENGTH), Input("min_score", 0.0)
     ] = Field(None, description="The lowest score of a sentence, from 0 to 1.")
     fill: Annotated[bool | None, Option(group=LENGTH), Input("fill", False)] = Field(
-        None, description="Whether words, characters or share are filled with what matters little."
+        None, description="Whether the limits are filled with what matters little."
     )
     all: Annotated[bool, Option(group=LENGTH)] = Field(
         False, description="Every sentence with its score; with a query, by that alone."
@@ -129,7 +129,8 @@ class SummaryRequest(Checked):
     )
     newline: Annotated[Newline | None, Option(group=READING)] = Field(
         None,
-        description="What a new line means: a sentence ends, a paragraph goes on, or a space.",
+        description="A sentence ends at a new line (sentence), a blank line (paragraph) or neither"
+        " (space).",
     )
 
     @model_validator(mode="after")

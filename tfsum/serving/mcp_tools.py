@@ -129,7 +129,7 @@ class AskTool(Call):
     """Finds the sentences of a text that answer a question; two to four without a limit."""
 
     query: str = Field(pattern=r"\S", description=FIELDS["query"].description)
-    sentences: Count | None = Field(None, description=FIELDS["sentences"].description)
+    sentences: Count | None = Field(None, description="The most sentences.")
     tokens: Count | None = Field(None, description=FIELDS["tokens"].description)
 
     def request(self) -> SummaryRequest:

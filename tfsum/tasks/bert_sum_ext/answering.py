@@ -211,7 +211,7 @@ class Question:
                     continue
                 raise Error(
                     f"{name}: this model was exported by an older tfsum, which did not have it;"
-                    " export it again, or leave it out"
+                    " take another model, export it again, or leave it out"
                 )
             value = entry.nothing if given[name] is None else type(entry.nothing)(given[name])
             # as good as no limit, and int32
