@@ -1,6 +1,8 @@
 """The tools of `tfsum mcp`, driven by the SDK's own client in this process."""
 
 import asyncio
+import pathlib
+import re
 
 import pytest
 from mcp import Client
@@ -14,6 +16,7 @@ from tfsum.request import SummaryRequest
 from tfsum.serving.documents import Documents
 from tfsum.serving.mcp_tools import LARGEST, McpTools
 
+ROOT = pathlib.Path(__file__).parents[2]
 TEXT = (
     "The council met on Monday. The bridge will cost forty million dollars. Rain fell all night."
     " Mayor Anna Holt said that the work begins in May."
@@ -181,6 +184,17 @@ def test_several_texts_have_an_answer_each_and_progress(call, shipped):
     assert together["sentences"][0]["document"] == 0
 
 
+def test_the_client_of_the_documentation(shipped, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n([^`]*call_tool.*?)```", page, re.DOTALL)
+    monkeypatch.setattr("mcp.StdioServerParameters", lambda **_: mcp_server(lambda: shipped))
+    exec(code, {})
+    text = (ROOT / "examples" / "article.txt").read_text(encoding="utf-8")
+    expected = shipped(text, query="What would a ferry cost?", sentences=1)
+    assert capsys.readouterr().out == expected.summary + "\n"
+
+
 def test_every_tool_says_what_it_takes_and_gives(shipped):
     async def use():
         async with Client(mcp_server(lambda: shipped)) as client:
@@ -191,6 +205,7 @@ def test_every_tool_says_what_it_takes_and_gives(shipped):
     assert tools["ask"].input_schema["required"] == ["query"]
     limit = SummaryRequest.model_json_schema()["properties"]["tokens"]
     assert tools["ask"].input_schema["properties"]["tokens"] == limit
+    assert "auto" not in str(tools["ask"].input_schema["properties"]["sentences"])
     assert all(tool.output_schema["type"] == "object" for tool in tools.values())
 
 
