@@ -5,7 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tfsum.request import MOST_KEYWORDS, TOKEN_BYTES
-from tfsum.tasks.bert_sum_ext.reading import Read
+from tfsum.tasks.bert_sum_ext.read import Read
 from tfsum.text.budget import UNLIMITED, Budget, budget_of, most_that_fit
 from tfsum.text.content_words import content_words
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL

@@ -9,8 +9,9 @@ from tfsum.errors import ExportError
 from tfsum.models import BertSumExt
 from tfsum.request import INPUTS
 from tfsum.tasks.bert_sum_ext.choosing import Options, choose_keywords, choose_sentences
+from tfsum.tasks.bert_sum_ext.read import Read
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
-from tfsum.tasks.bert_sum_ext.reading import Read, Reader, columns
+from tfsum.tasks.bert_sum_ext.reading import Reader, columns
 from tfsum.tasks.bert_sum_ext.reading_outputs import read_again, reading_outputs
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
 from tfsum.text.query import relevance, with_meaning

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from tfsum.request import DOCUMENT_SEPARATOR
+from tfsum.tasks.bert_sum_ext.read import Read
 from tfsum.tasks.bert_sum_ext.read_once import OF_PARTS, OF_SENTENCES
-from tfsum.tasks.bert_sum_ext.reading import Read
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.selection import Traits
 
