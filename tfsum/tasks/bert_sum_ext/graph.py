@@ -185,7 +185,7 @@ class ExtractiveSummarizer(tf.Module):
         is how much the query counts beside what matters in general; "" asks nothing.
         """
         named = {entry.name: given for entry, given in zip(INPUTS.values(), options, strict=True)}
-        _check_rows(text, **named)
+        text = _checked(text, **named)
         read = self.reader.read(text)
         return self._extract(read, lambda: self.reader.embed(read.vectors), Options(**named))
 
@@ -193,7 +193,7 @@ class ExtractiveSummarizer(tf.Module):
     def keywords(self, text: tf.Tensor, max_keywords: tf.Tensor) -> dict[str, tf.Tensor]:
         """The words and phrases that carry texts (B,), at most `max_keywords` (B,) of each, and
         never more than `MOST_KEYWORDS`."""
-        _check_rows(text, max_keywords=max_keywords)
+        text = _checked(text, max_keywords=max_keywords)
         return self._keywords(self.reader.read(text), max_keywords)
 
     @tf.function(input_signature=[TEXT], autograph=False)
@@ -204,7 +204,7 @@ class ExtractiveSummarizer(tf.Module):
     @tf.function(input_signature=[TEXT, QUERY], autograph=False)
     def relevance(self, text: tf.Tensor, query: tf.Tensor) -> dict[str, tf.Tensor]:
         """As `score`, by how much every sentence has to do with the query (B,) to its text."""
-        _check_rows(text, query=query)
+        text = _checked(text, query=query)
         read = self.reader.read(text)
         return self._relevance(read, lambda: self.reader.embed(read.vectors), query)
 
@@ -330,9 +330,13 @@ class ExtractiveSummarizer(tf.Module):
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
 
 
-def _check_rows(text: tf.Tensor, **inputs: tf.Tensor) -> None:
-    """Checks that other inputs have a value for each text."""
-    for name, given in inputs.items():
+def _checked(text: tf.Tensor, **inputs: tf.Tensor) -> tf.Tensor:
+    """The texts, once it is known that the other inputs have a value for each of them."""
+    checks = [
         tf.debugging.assert_equal(
             tf.shape(given), tf.shape(text), f"{name}: expected one value for each text"
         )
+        for name, given in inputs.items()
+    ]
+    with tf.control_dependencies(checks):
+        return tf.identity(text)
