@@ -28,7 +28,7 @@ Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 Classes = Iterable[tuple[type[pydantic.BaseModel], Collection[str] | None, str]]
 FORMAT = {"choices": ("text", "json"), "default": "text", "help": "default text"}
 COMPUTE = {
-    "choices": ("float32", "bfloat16", "auto", "openvino", "openvino-int8"),
+    "choices": ("float32", "bfloat16", "auto", "openvino"),
     "default": "float32",
     "help": "type that the model computes in, or OpenVINO for its encoder (default: float32)",
 }

@@ -17,13 +17,11 @@ from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.texts import Value, as_bytes, batches, filled, token_counter
 from tfsum.loading import load_tensorflow
 
-# OpenVINO computes the encoder of an extractive summarizer, in bfloat16 where the processor has
-# instructions for it, or with weights and activations in int8.
-OPENVINO = ("openvino", "openvino-int8")
 # Types to compute in. In bfloat16 TensorFlow's optimizer makes the products of matrices and what
 # lies between them bfloat16; softmax, sums and normalization stay float32, and so do the weights:
 # any export can be computed in either type (`auto_mixed_precision_onednn_bfloat16`).
-COMPUTED = ("float32", "bfloat16", "auto", *OPENVINO)
+# In "openvino" OpenVINO computes the encoder of an extractive summarizer, with the same rounding.
+COMPUTED = ("float32", "bfloat16", "auto", "openvino")
 # What is raised for a file that is missing, cut or corrupt, beside TensorFlow's own errors.
 UNREADABLE = (OSError, ValueError, LookupError, RuntimeError, DecodeError)
 INSTRUCTIONS = {"avx512_bf16", "amx_bf16", "bf16"}  # of x86, and of ARM
@@ -66,8 +64,8 @@ class ExportedModel:
     Args:
         path: Directory `.../NAME/VERSION` of the model, or `.../NAME` for its newest version.
         compute: "float32"; "bfloat16", which is faster and rounds more; "auto", bfloat16 where the
-            processor has instructions for it; or "openvino" or "openvino-int8", of which OpenVINO
-            computes the encoder of an extractive summarizer.
+            processor has instructions for it; or "openvino", where OpenVINO computes the encoder of
+            an extractive summarizer, in what "auto" is.
         tokenizer: tokenizer.json of the library `tokenizers`, by which the field `tokens` of a
             request counts; None for four bytes a token.
 
@@ -186,8 +184,8 @@ def open_model(path: pathlib.Path, description: dict, compute: str = "float32") 
         [1]
     """
     if can_open(description):
-        if compute in OPENVINO:
-            return OpenVinoModel(path, description, compute)
+        if compute == "openvino":
+            return OpenVinoModel(path, description)
         return CSession(path, description, compute)
 
     if compute != "float32":

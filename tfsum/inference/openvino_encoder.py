@@ -1,8 +1,7 @@
 """The encoder of an exported BERT in OpenVINO's operations, with the weights of the export.
 
 OpenVINO computes attention without writing its scores to memory, and packs weights once. Its
-dynamic quantization multiplies in int8 with a range for a few numbers of a token at a time, so that
-there is nothing to calibrate.
+int8 keeps too few of the sentences, see benchmarks/README.md.
 """
 
 from collections.abc import Mapping
@@ -11,7 +10,6 @@ import numpy as np
 import openvino
 from openvino import opset13 as ops
 
-RANGE = 128  # numbers of a token that have one range in int8
 LENGTHS = 16  # windows are padded to a multiple: OpenVINO compiles code for each shape
 WORDS = "bert/word_embeddings/embeddings"
 SCALES = WORDS + "_scale"  # of exports whose storage is small
@@ -23,7 +21,6 @@ class OpenVinoEncoder:
     Args:
         weights: Name of a variable -> its values, as the export stores them.
         config: The encoder's config.json.
-        int8: Whether products with weights are computed in int8.
 
     Example:
         >>> encoder = OpenVinoEncoder(weights, description["config"])  # doctest: +SKIP
@@ -31,10 +28,9 @@ class OpenVinoEncoder:
         (1, 48, 384)
     """
 
-    def __init__(self, weights: Mapping[str, np.ndarray], config: dict, int8: bool = False) -> None:
-        self._weights, self._config, self._int8 = weights, config, int8
-        settings = {"DYNAMIC_QUANTIZATION_GROUP_SIZE": RANGE} if int8 else {}
-        self._compiled = openvino.Core().compile_model(self._model(), "CPU", settings)
+    def __init__(self, weights: Mapping[str, np.ndarray], config: dict) -> None:
+        self._weights, self._config = weights, config
+        self._compiled = openvino.Core().compile_model(self._model(), "CPU")
 
     def encode(self, token_ids: np.ndarray, segment_ids: np.ndarray) -> np.ndarray:
         """Encodes windows, one after another and without most of their padding.
@@ -103,12 +99,8 @@ class OpenVinoEncoder:
         return x * self._floats(f"{name}/gamma") + self._floats(f"{name}/beta")
 
     def _dense(self, name: str, x: openvino.Node) -> openvino.Node:
-        kernel = self._floats(f"{name}/kernel").T  # (outputs, inputs)
-        if self._int8:
-            scale = np.maximum(np.abs(kernel).max(axis=1, keepdims=True) / 127, 1e-9)
-            rounded = np.rint(kernel / scale).astype(np.int8)
-            kernel = ops.convert(ops.constant(rounded), "f32") * ops.constant(scale)
-        return ops.matmul(x, kernel, False, True) + self._floats(f"{name}/bias")
+        product = ops.matmul(x, self._floats(f"{name}/kernel"), False, False)
+        return product + self._floats(f"{name}/bias")
 
     def _floats(self, name: str) -> np.ndarray:
         return self._weights[name].astype(np.float32)

@@ -22,7 +22,6 @@ class OpenVinoModel:
     Args:
         folder: Directory `.../NAME/VERSION`.
         description: Content of its assets.extra/tfsum.json.
-        compute: "openvino" or "openvino-int8".
 
     Attributes:
         signatures: Name of a signature -> the names of its inputs.
@@ -33,27 +32,25 @@ class OpenVinoModel:
 
     Example:
         >>> from tfsum.inference.saved_model import read_description
-        >>> model = OpenVinoModel(folder, read_description(folder), "openvino")  # doctest: +SKIP
+        >>> model = OpenVinoModel(folder, read_description(folder))  # doctest: +SKIP
         >>> model.call("score", {"text": [b"It rained."]})["count"].tolist()  # doctest: +SKIP
         [1]
     """
 
-    def __init__(self, folder: pathlib.Path, description: dict, compute: str) -> None:
+    def __init__(self, folder: pathlib.Path, description: dict) -> None:
         if not description.get("windows"):
             raise ExportError(
-                f"{folder}: has no signature windows, which compute={compute!r} needs and older"
+                f"{folder}: has no signature windows, which compute='openvino' needs and older"
                 " exports and other models than extractive summarizers lack; export the model"
                 " again, or take 'auto'"
             )
-        with needs_extra("openvino", f"compute={compute!r}"):
+        with needs_extra("openvino", "compute='openvino'"):
             from tfsum.inference.openvino_encoder import OpenVinoEncoder
 
         self._session = CSession(folder, description)
         self.signatures = self._session.signatures
         weights = [name for name in description["weights"] if name.startswith("bert/")]
-        self._encoder = OpenVinoEncoder(
-            self._session.variables(weights), description["config"], compute == "openvino-int8"
-        )
+        self._encoder = OpenVinoEncoder(self._session.variables(weights), description["config"])
 
     def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
         """Calls a signature, from any thread.

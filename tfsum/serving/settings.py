@@ -139,13 +139,11 @@ class ServerSettings(Checked):
         " interrupted.",
     )
 
-    compute: Annotated[
-        Literal["float32", "bfloat16", "auto", "openvino", "openvino-int8"], BATCHES
-    ] = Field(
+    compute: Annotated[Literal["float32", "bfloat16", "auto", "openvino"], BATCHES] = Field(
         "float32",
         description="Type that models compute in. bfloat16 is faster and rounds more; auto is"
-        " bfloat16 where the processor has instructions for it. OpenVINO computes the encoders of"
-        " extractive summarizers (pip install 'tfsum[openvino]').",
+        " bfloat16 where the processor has instructions for it; in openvino, OpenVINO computes the"
+        " encoders of extractive summarizers so (pip install 'tfsum[openvino]').",
     )
     tokenizer: Annotated[str | None, Option(metavar="FILE", group=LIMITS.group)] = Field(
         None,
