@@ -170,9 +170,37 @@ def test_antecedents(sentences, pairs):
     assert not antecedents(documents, ~english, names_in_full(texts, ~english)).shape[0]
 
 
+@pytest.mark.parametrize(
+    "sentence, expected",
+    [
+        ("Davon sind dreißig Schiffe im Hafen.", ["pronoun"]),
+        ("Allerdings sank kein Schiff im Hafen.", ["connective"]),
+        ("Still lag das Schiff im alten Hafen.", []),
+        ("Este modelo es del año dos mil.", ["pronoun"]),
+        ("Sin embargo, el barco no se hundió.", ["connective"]),
+        ("En el puerto se hundió un barco.", []),
+        ("En effet, le navire a sombré hier.", ["connective"]),
+        ("En mer, le navire a sombré hier.", []),
+        ("Кроме того, корабль затонул в порту вчера.", ["connective"]),
+        ("Номер корабля был написан на борту.", []),
+        ("ولكن الحكومة رفضت ذلك في يوم الاثنين.", ["connective"]),
+        ("Ancak gemi limanda batmadı, dedi sahibi dün.", ["connective"]),
+        ("Namun kapal itu tidak tenggelam kemarin malam.", ["connective"]),
+        ("또한 배는 월요일에 항구에서 가라앉지 않았다.", ["connective"]),
+        ("또렷한 소리가 월요일에 항구에서 크게 들렸다.", []),
+        ("しかし、船は港で沈まなかったと船主は言う。", ["connective"]),
+        ("然而，船没有在港口沉没，船主星期一说。", ["connective"]),
+        ("但丁的诗写于十四世纪初的意大利。", []),
+    ],
+)
+def test_faults_by_the_tables_of_languages(sentence, expected):
+    found = faults(tf.constant([sentence]), tf.constant([False]))
+    assert [name for name, flags in found.items() if flags.numpy()[0]] == expected
+
+
 def test_rules_of_english_are_for_english():
-    """A German text, "so" among its words, a Japanese one, whose words have no spaces."""
-    german = ["So sank das Schiff mit vierzig Mann.", "Also fuhr kein Boot mehr hinaus."]
+    """A German text, in which "still" means quiet, a Japanese one, whose words have no spaces."""
+    german = ["Still lag das Schiff mit vierzig Mann.", "Niemand fuhr so weit noch hinaus."]
     japanese = ["港で古い船が沈んだ。", "古い。"]
     texts = tf.ragged.constant([german, ["So the old ship sank with its owner."], japanese])
     english = is_english(texts)

@@ -227,6 +227,11 @@ def kept(text):
         ),
         ("It was found.\n\nCarla wrote:\n> Where is it?\n> I waited.", ["It was found."]),
         (
+            "船が沈んだ。『船沈む』。\n港湾新聞社、2005年9月28日。\n中国新聞『船沈む、原因不明』。\n"
+            "『海』は、彼の最初の本だ。",
+            ["船が沈んだ。", "『海』は、彼の最初の本だ。"],
+        ),
+        (
             "Abstract\nWe study rain. It is wet.\nMethods:\nWe measured it.\n-----\n* * *\nTable 1",
             ["We study rain.", "It is wet.", "We measured it."],
         ),

@@ -1,7 +1,8 @@
 """Sentences that read badly out of their place, by simple rules.
 
-The rules for words and for names are those of English, and hold in English texts alone; the others
-hold for every language whose sentences end with a mark.
+English texts have rules of their own for words, and alone those for names; other texts the tables
+of all languages in `tfsum/text/languages/`. The rules for marks hold wherever sentences end with
+one.
 """
 
 import tensorflow as tf
@@ -88,9 +89,10 @@ def faults(sentences: tf.Tensor, english: tf.Tensor) -> dict[str, tf.Tensor]:
         return tf.strings.length(tf.strings.regex_replace(sentences, f"[^{mark}]+", ""))
 
     unpaired = [count(first) != count(second) for first, second in _PAIRS]
+    connective = matches(_ANAPHOR.format(load_patterns()["connectives"]))
     return {
-        "pronoun": matches(_PRONOUN) & english,
-        "connective": matches(_CONNECTIVE) & english,
+        "pronoun": tf.where(english, matches(_PRONOUN), opens_with_anaphor(sentences)),
+        "connective": tf.where(english, matches(_CONNECTIVE), connective),
         "quotes": tf.reduce_any([matches(_ODD), *unpaired], 0),
         "no_end_mark": ~matches(_ENDED),
         "short": matches(_SHORT) & ~matches(_SIX),

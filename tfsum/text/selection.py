@@ -40,6 +40,10 @@ _NOTE = (  # to the reader, not of the text
     r"|(?is).*\bcontributed to this (?:report|story|article)\.?"
 )
 _LABEL = r"(?:\S+\s+){0,5}\S+ ?[:：]"  # "Ingredients:", "ANNA:"
+# of a list of sources: "『雨続く』。", "Press, 2005年9月28日。"
+_CITATION = (
+    r"[^。『]{0,40}『[^』]*』[。.]?|[^。、,]{1,40}[、,] ?\d{4}年 ?\d{1,2}月 ?\d{1,2}日[。.]?"
+)
 # a line whose columns are aligned: a label and numbers, or three cells
 _ROW = r"(?s:.*)\S(?: {3,}|\t)(?:[^\p{L}\n]*|[^\n]*\S(?: {3,}|\t)[^\n]*)(?:\n(?s:.*))?"
 _SHORT = r"(?:\S+\s+){0,11}\S+"  # up to twelve words ...
@@ -169,7 +173,8 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
     """Marks the pieces that may be selected: sentences, not what only stands between them.
 
     A piece without a letter, a header of mail, a line that it quotes, a label that ends with a
-    colon and an editor's note or an appeal to the reader (in English) are never chosen, nor rows of
+    colon, a source (in Japanese or Chinese) and an editor's note or an appeal to the reader (in
+    English) are never chosen, nor rows of
     a table whose columns are aligned, if they have no end mark. A short piece without one (a
     heading, a link, a signature) is not chosen if most of the text's pieces end with one. If
     nothing of a text would be left, everything may be chosen.
@@ -193,7 +198,8 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
         return tf.strings.regex_full_match(texts.flat_values, pattern)
 
     never = tf.reduce_any(
-        [matches(pattern) for pattern in (_NO_LETTER, _HEADER, _QUOTE, _LABEL, _NOTE)], 0
+        [matches(pattern) for pattern in (_NO_LETTER, _HEADER, _QUOTE, _LABEL, _CITATION, _NOTE)],
+        0,
     )
     never |= matches(_ROW) & ~matches(_END)
     ended = ~never & matches(_END)
