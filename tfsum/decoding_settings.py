@@ -122,4 +122,6 @@ class SamplingSettings(StrategySettings):
         Option(hidden=True),  # of the command line, where --seed is another
         Field(ge=0, le=2**32 - 1, description="Seed of the numbers."),
     ] = 0
-    n_samples: Annotated[int, Field(ge=1, description="The best of N samples.")] = 1
+    n_samples: Annotated[
+        int, Option(hidden=True), Field(ge=1, description="Samples returned, the best first.")
+    ] = 1

@@ -49,9 +49,7 @@ def test_files_of_both_kinds_are_read_and_the_file_is_written(called, corpora, t
 
 
 def test_options_keep_their_names_and_types(called, corpora, tmp_path):
-    words = (
-        "--size 99 --lowercase --keep-accents --plain --character-coverage 0.9 --min-frequency 3"
-    )
+    words = "--size 99 --lowercase --keep-accents --plain"
     assert main(["vocab", corpora[1], "-o", str(tmp_path / "v.txt"), *words.split()]) == 0
     assert called[0][1:] == (
         99,
@@ -59,8 +57,6 @@ def test_options_keep_their_names_and_types(called, corpora, tmp_path):
             "lowercase": True,
             "strip_accents": False,
             "reversible": False,
-            "character_coverage": 0.9,
-            "min_frequency": 3,
         },
     )
 

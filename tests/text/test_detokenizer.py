@@ -150,7 +150,7 @@ def test_ids_of_any_kind_give_valid_text():
 
 
 def test_lowercase_loses_case_and_accents_alone():
-    pieces = learn_vocabulary(["the été, 3 cats"], 300, lowercase=True, character_coverage=1.0)
+    pieces = learn_vocabulary(["the été, 3 cats"], 300, lowercase=True)
     word_piece = WordPiece(pieces, ops="core")
     text = Detokenizer(pieces).detokenize(
         word_piece.tokenize(["THE  Été,\u00a03 cats (ete\u0301)"])
@@ -243,7 +243,7 @@ def test_validation_sentences_come_back(shared, train, validation, columns):
     held = [text for column in columns for text in lines(shared / "data" / validation, column)]
     if train == validation:
         texts, held = texts[:160], held[160:]
-    pieces = learn_vocabulary(texts[:20_000], 4000, character_coverage=0.999)
+    pieces = learn_vocabulary(texts[:20_000], 4000)
     ids = WordPiece(pieces, lowercase=False, ops="text").tokenize(held)
     found = [text.decode() for text in Detokenizer(pieces).detokenize(ids).numpy()]
     assert found == held

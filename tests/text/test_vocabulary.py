@@ -58,9 +58,7 @@ def test_decomposed_texts_give_the_same_pieces():
 @pytest.mark.parametrize("reversible", [True, False])
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_no_word_of_the_texts_is_unknown(reversible, lowercase):
-    pieces = learn_vocabulary(
-        TEXTS, 400, reversible=reversible, lowercase=lowercase, character_coverage=1.0
-    )
+    pieces = learn_vocabulary(TEXTS, 400, reversible=reversible, lowercase=lowercase)
     shuffled = ["".join(random.Random(text).sample(text, len(text))) for text in TEXTS]
     texts = tf.constant([unicodedata.normalize("NFC", text) for text in TEXTS + shuffled])
     both = [
@@ -71,12 +69,12 @@ def test_no_word_of_the_texts_is_unknown(reversible, lowercase):
 
 
 def test_rare_characters_are_bytes_or_unknown():
-    texts = [*TEXTS * 20, "龘"]
+    texts = [*TEXTS * 40, "龘"]  # one character of more than 2,000
     for reversible in (True, False):
-        pieces = learn_vocabulary(texts, 400, reversible=reversible, character_coverage=0.999)
+        pieces = learn_vocabulary(texts, 400, reversible=reversible)
         ids = WordPiece(pieces, lowercase=False, ops="core").tokenize(["龘"]).to_list()[0]
         assert [pieces[i] for i in ids] == (["⣩", "⢾", "⢘"] if reversible else ["[UNK]"])
-    assert "龘" in learn_vocabulary(texts, 400, character_coverage=1.0)
+    assert "龘" in learn_vocabulary([*TEXTS, "龘"], 400)
 
 
 def test_files_are_written_whole(tmp_path):
@@ -102,8 +100,6 @@ def test_files_are_written_whole(tmp_path):
             {"size": 100},
             r"size is 100, and special tokens and the alphabet alone are \d+ pieces; take",
         ),
-        (TEXTS, {"character_coverage": 0.0}, "character_coverage is 0.0"),
-        (TEXTS, {"min_frequency": 0}, "min_frequency is 0; expected 1 or more"),
     ],
 )
 def test_what_cannot_be_is_named(texts, options, message):

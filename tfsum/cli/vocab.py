@@ -68,16 +68,6 @@ OPTIONS: Options = {
                 "a BERT vocabulary as other tools read it; spaces cannot be restored from its ids"
             ),
         },
-        "--character-coverage": {
-            "type": float,
-            "metavar": "SHARE",
-            "help": "share of all characters in the alphabet (default: 0.9995)",
-        },
-        "--min-frequency": {
-            "type": int,
-            "metavar": "N",
-            "help": "occurrences of a new piece at least (2)",
-        },
     },
 }
 

@@ -6,29 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from keras import initializers, layers, ops, saving
 
-from tfsum.errors import CheckpointError, Error
+from tfsum.errors import CheckpointError
 from tfsum.formats import assign_weights, config_json, model_folder, weight_names
 from tfsum.layers import Decoder, Encoder, PositionalEncoding
 from tfsum.models.encoder_decoder import EncoderDecoder
 from tfsum.tensor import Tensor
-
-PRESETS = {
-    # The paper's base model, and one that can be trained on two CPU cores in an hour or two.
-    "base": {
-        "num_encoder_layers": 6,
-        "num_decoder_layers": 6,
-        "d_model": 512,
-        "num_heads": 8,
-        "feed_forward_width": 2048,
-    },
-    "small": {
-        "num_encoder_layers": 4,
-        "num_decoder_layers": 4,
-        "d_model": 128,
-        "num_heads": 4,
-        "feed_forward_width": 256,
-    },
-}
 
 SIZES = (
     "source_vocabulary_size",
@@ -181,28 +163,6 @@ class Transformer(EncoderDecoder):
         width = self.config["d_model"]
         normal = initializers.RandomNormal(stddev=width**-0.5)
         return layers.Embedding(rows, width, normal, name=name, dtype=self.dtype_policy)
-
-    @classmethod
-    def from_preset(
-        cls, preset: str, source_vocabulary_size: int, **arguments: Any
-    ) -> "Transformer":
-        """Creates an untrained model of a named size.
-
-        Args:
-            preset: "base" (6+6 layers, D 512, H 8, F 2048: the paper's) or "small" (4+4 layers, D
-                128, H 4, F 256).
-            source_vocabulary_size: Number of source ids.
-            **arguments: Arguments of the class that differ from the preset.
-
-        Returns:
-            A `Transformer`.
-
-        Raises:
-            Error: An unknown preset.
-        """
-        if preset not in PRESETS:
-            raise Error(f"Transformer: preset {preset!r}; known are {', '.join(PRESETS)}")
-        return cls(source_vocabulary_size, **{**PRESETS[preset], **arguments})
 
     def build(self, input_shape: object = None) -> None:
         if self.built:

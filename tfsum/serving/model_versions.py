@@ -26,6 +26,7 @@ LOG = logging.getLogger("tfsum.serving")
 
 # State of a version, as TensorFlow Serving names it -> its number in ModelVersionStatus.State.
 STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 50}
+TRIES = 6  # to load a version; TensorFlow Serving's first try and its five others
 QUIET_SECONDS = 2.0  # without a change of a folder's files before a starting server loads them
 
 
@@ -69,8 +70,7 @@ class ModelVersions:
 
     Args:
         folder: Directory with folders NAME/VERSION, or one NAME.
-        settings: `model_licence`, `version_policy`, `labels`, `load_retries`, `keep_last_version`
-            and `poll_seconds`.
+        settings: `model_licence`, `version_policy`, `labels` and `poll_seconds`.
         load: Function of (name, version, folder) that returns the loaded model.
 
     Attributes:
@@ -345,7 +345,7 @@ class ModelVersions:
 
         if version is None or version.files != files or version.unloaded:
             version = self.models[name][number] = Version()
-        if version.tries > self._settings.load_retries:
+        if version.tries >= TRIES:
             return None
         version.state, version.files, version.code, version.message = "LOADING", files, "OK", ""
         return version
@@ -353,8 +353,7 @@ class ModelVersions:
     def _settled(self, versions: dict[int, Version]) -> bool:
         """Whether a model answers, or never will: no version of it is loaded or tried again."""
         return bool(_available(versions)) or all(
-            version.unloaded
-            or (version.state == "END" and version.tries > self._settings.load_retries)
+            version.unloaded or (version.state == "END" and version.tries >= TRIES)
             for version in versions.values()
         )
 
@@ -363,7 +362,7 @@ class ModelVersions:
         with self._lock:
             versions = self.models.get(name, {})
             available = _available(versions)
-            if selected.isdisjoint(available) and (selected or self._settings.keep_last_version):
+            if selected and selected.isdisjoint(available):
                 return
 
             for number in set(available) - selected - labelled:

@@ -176,12 +176,6 @@ class ServerSettings(Checked):
     poll_seconds: Annotated[Seconds, Option(metavar="SECONDS", group=VERSIONS.group)] = Field(
         1.0, description="Time between two looks at the folder."
     )
-    load_retries: Annotated[int, VERSIONS] = Field(
-        5, ge=0, description="How often to try again to load a version that failed."
-    )
-    keep_last_version: Annotated[bool, VERSIONS] = Field(
-        False, description="Keep a version whose folder vanished while there is no other."
-    )
 
     token: Annotated[str | None, Option(hidden=True)] = Field(
         None, description="Token of the header Authorization: Bearer TOKEN; None lets all in."

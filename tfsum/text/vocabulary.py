@@ -21,6 +21,7 @@ from tfsum.text.escape import PIECES, Escape
 from tfsum.text.normalizer import load_code_point_map
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+COVERAGE = 0.9995  # share of the texts' characters in the alphabet, the most frequent first
 _TOGETHER = 1024  # texts worked on in one call
 
 
@@ -31,12 +32,12 @@ def learn_vocabulary(
     lowercase: bool = False,
     strip_accents: bool | None = None,
     reversible: bool = True,
-    character_coverage: float = 0.9995,
-    min_frequency: int = 2,
 ) -> list[str]:
     """Learns the pieces of a vocabulary; the same texts in the same order give the same pieces.
 
-    [CLS] and [SEP] serve as start and end tokens of generated texts.
+    [CLS] and [SEP] serve as start and end tokens of generated texts. The alphabet holds 99.95 % of
+    the texts' characters and printable ASCII; other characters are bytes, or unknown in a plain
+    vocabulary.
 
     Args:
         texts: They are read twice, so give a list or an object that starts again with each loop.
@@ -46,9 +47,6 @@ def learn_vocabulary(
         strip_accents: Whether accents are dropped; None means as `lowercase`.
         reversible: Whether ids shall give back the text (`tfsum.text.escape`); False makes a plain
             BERT vocabulary, as other people's tools read it.
-        character_coverage: Share of the texts' characters in the alphabet, the most frequent first;
-            others are bytes, or unknown in a plain vocabulary. Printable ASCII is always in it.
-        min_frequency: How often a pair of pieces must occur to become one.
 
     Returns:
         The pieces in the order of their ids: special tokens, marks and bytes, the alphabet, then
@@ -70,18 +68,10 @@ def learn_vocabulary(
             "learn_vocabulary: texts can be read only once; give a list or an object that starts"
             " again with each loop"
         )
-    if not 0 < character_coverage <= 1:
-        raise Error(
-            f"learn_vocabulary: character_coverage is {character_coverage}; expected a number above"
-            " 0 and at most 1"
-        )
-    if min_frequency < 1:
-        raise Error(f"learn_vocabulary: min_frequency is {min_frequency}; expected 1 or more")
-
     if strip_accents is None:
         strip_accents = lowercase
     normal = load_code_point_map(lowercase, strip_accents)
-    alphabet, others = _alphabet(_characters(texts, normal), character_coverage)
+    alphabet, others = _alphabet(_characters(texts, normal))
     alphabet = sorted({*alphabet, *_normalized(map(chr, range(0x21, 0x7F)), normal)})
     alone = [character for character in alphabet if normal.get(ord(character), "").startswith(" ")]
     letters = sorted(set(alphabet) - set(alone))
@@ -100,9 +90,7 @@ def learn_vocabulary(
             f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are"
             f" {len(pieces)} pieces; take that size or more, or texts of fewer characters"
         )
-    learned = _train(
-        _words(texts, escape, normal), [*pieces, *spare], size + len(spare), min_frequency
-    )
+    learned = _train(_words(texts, escape, normal), [*pieces, *spare], size + len(spare))
     return pieces + learned[len(pieces) + len(spare) :]
 
 
@@ -154,11 +142,11 @@ def _normalized(characters: Iterable[str], normal: dict[int, str]) -> str:
     return "".join("".join(characters).translate(normal).split())
 
 
-def _alphabet(counts: collections.Counter, coverage: float) -> tuple[list[str], list[str]]:
+def _alphabet(counts: collections.Counter) -> tuple[list[str], list[str]]:
     """The most frequent characters, up to a share of all; and the others."""
     ranks = sorted(counts, key=lambda character: (-counts[character], character))
     below = itertools.accumulate((counts[character] for character in ranks), initial=0)
-    wanted = coverage * counts.total()
+    wanted = COVERAGE * counts.total()
     covered = {character for character, count in zip(ranks, below) if count < wanted}
     return sorted(covered - set(PIECES)), sorted(set(counts) - covered)
 
@@ -178,9 +166,7 @@ def _words(
         yield [text.translate(normal) for text in batch]
 
 
-def _train(
-    words: Iterable[list[str]], first: list[str], size: int, min_frequency: int
-) -> list[str]:
+def _train(words: Iterable[list[str]], first: list[str], size: int) -> list[str]:
     """Merges the most frequent pairs of pieces into new ones, after the pieces that come
     `first`."""
     with needs_extra("vocab", "learning a vocabulary"):
@@ -189,7 +175,7 @@ def _train(
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     # Given as "special", pieces have their ids before the library's hash tables decide on any.
     trainer = trainers.WordPieceTrainer(
-        vocab_size=size, min_frequency=min_frequency, special_tokens=first, show_progress=False
+        vocab_size=size, min_frequency=2, special_tokens=first, show_progress=False
     )
     tokenizer.train_from_iterator(words, trainer)
     ids = tokenizer.get_vocab()

@@ -96,8 +96,6 @@ class SentencePairBatcher(TokenBudgetBatcher):
         masking: The `Masking` of the words.
         cls_id: Id of [CLS].
         sep_id: Id of [SEP].
-        static_masks: Whether to keep the masks of the first epoch; with the duplicates of `prepare`
-            the original's way.
 
     Raises:
         DataError: Longest pair alone exceeds the budget.
@@ -133,10 +131,9 @@ class SentencePairBatcher(TokenBudgetBatcher):
         masking: Masking,
         cls_id: int,
         sep_id: int,
-        static_masks: bool = False,
     ) -> None:
         super().__init__(pairs.length, tokens_per_batch)
-        self._pairs, self._masking, self._static_masks = pairs, masking, static_masks
+        self._pairs, self._masking = pairs, masking
         self._cls_id, self._sep_id, self.counts = cls_id, sep_id, {"pairs": len(pairs)}
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
@@ -158,7 +155,7 @@ class SentencePairBatcher(TokenBudgetBatcher):
             "segment_ids": second.astype(np.int32),
             "next_sentence_labels": pairs.labels[rows],
             "record": rows.astype(np.int64),
-            "epoch": 0 if self._static_masks else epoch,
+            "epoch": epoch,
         }
 
     def transform(self, batches: tf.data.Dataset) -> tf.data.Dataset:

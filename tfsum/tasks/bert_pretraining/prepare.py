@@ -42,8 +42,7 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
     """Writes documents as sentence pairs, see `Preparation`.
 
     Words are masked later, when batches are made (`tfsum.tasks.bert_pretraining.masking`): a new
-    mask each epoch. For the original's masks, which stay, take its ten `duplicates` and
-    `static_masks` there.
+    mask each epoch, where the original keeps those of its ten duplicates.
 
     Attributes:
         text: Name of the field with the text; a number from 1 in a table without a header line.

@@ -94,17 +94,13 @@ class TrainSettings(settings.OptimizerSettings):
     """[train] of a recipe for a BertForPretraining.
 
     Example:
-        >>> TrainSettings(folder="runs/bert", steps=1000).masked_share
-        0.15
+        >>> TrainSettings(folder="runs/bert", steps=1000).max_predictions
+        20
     """
 
-    masked_share: float = Field(0.15, gt=0, le=1, description="Share of tokens that are masked.")
     max_predictions: int = Field(20, ge=1, description="Most masked tokens of a row.")
     whole_words: bool = Field(
         False, description="Whether all pieces of a word are masked together."
-    )
-    static_masks: bool = Field(
-        False, description="Whether a pair has the same masks in each epoch."
     )
     learning_rate: settings.LearningRate = 1e-4
     encoder_learning_rate: float | None = Field(

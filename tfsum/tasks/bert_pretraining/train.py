@@ -239,16 +239,15 @@ class PretrainingRun(Run[BertForPretraining, TrainSettings]):
             tokens_per_batch=settings.tokens_per_batch,
             masking=Masking(
                 word_piece.vocabulary,
-                settings.masked_share,
-                settings.max_predictions,
-                settings.whole_words,
-                settings.seed,
+                max_predictions=settings.max_predictions,
+                whole_words=settings.whole_words,
+                seed=settings.seed,
             ),
             cls_id=word_piece.cls_id,
             sep_id=word_piece.sep_id,
         )
         pairs, *held_out = map(load_sentence_pairs, data.records.values())
-        self.batcher = batcher(pairs, static_masks=settings.static_masks)
+        self.batcher = batcher(pairs)
         self.validation: PretrainingValidation = PretrainingValidation(
             model, [batcher(pairs.some(recipe.evaluate.pairs)) for pairs in held_out]
         )
