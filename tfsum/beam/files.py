@@ -10,8 +10,8 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.runners.runner import PipelineResult
+from apache_beam.typehints.row_type import RowTypeConstraint
 
-from tfsum.beam.rows import KEYED
 from tfsum.beam.running import file_errors, running
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.beam.transforms import Generate, ReadDocuments, Summarize
@@ -200,10 +200,10 @@ class WriteAnswers(beam.PTransform):
         self._format, self._shards = output_format, shards
 
     def expand(self, answers: beam.PCollection) -> Any:
-        keyed = KEYED[self._row]
+        fields = [("key", str), *self._row.__annotations__.items()]
         rows = answers | "Key" >> beam.MapTuple(
-            lambda key, row: keyed(str(key), *row)
-        ).with_output_types(keyed)
+            lambda key, row: beam.Row(key=str(key), **row._asdict())
+        ).with_output_types(RowTypeConstraint.from_fields(fields))
 
         place = {
             "file_path_prefix": self._prefix,

@@ -120,20 +120,7 @@ class FailedDocument(NamedTuple):
 
 Row = SummaryRow | GeneratedRow | ClassifiedRow
 
-
-# The same rows with the keys of their documents, as they are written to files. Beam pickles a type
-# by its name, so that each needs one here.
-KeyedSummaryRow = NamedTuple(
-    "KeyedSummaryRow",
-    [("key", str), *SummaryRow.__annotations__.items()],  # type: ignore[misc]
-)
-KeyedGeneratedRow = NamedTuple(
-    "KeyedGeneratedRow",
-    [("key", str), *GeneratedRow.__annotations__.items()],  # type: ignore[misc]
-)
-KEYED: dict[type, type] = {SummaryRow: KeyedSummaryRow, GeneratedRow: KeyedGeneratedRow}
-
-for row_type in (SummaryRow, GeneratedRow, ClassifiedRow, FailedDocument, *KEYED.values()):
+for row_type in (SummaryRow, GeneratedRow, ClassifiedRow, FailedDocument):
     beam.coders.registry.register_coder(row_type, beam.coders.RowCoder)
 
 
