@@ -9,7 +9,6 @@ from types import ModuleType
 # Name -> its module and what it prints.
 BENCHMARKS = {
     "summarizing": ("speed.summarizing", "milliseconds of documents, beside torch and others"),
-    "growth": ("speed.growth", "time and memory by the length of a text and of a batch"),
     "training": ("speed.training", "tokens a second on a GPU or CPU, beside torch and KerasHub"),
     "step": ("speed.step", "what the exact step costs beside Keras's own"),
     "decoding": ("speed.decoding", "tokens a second of writers, beside CTranslate2 and others"),
