@@ -9,6 +9,7 @@ from types import ModuleType
 # Name -> its module and what it prints.
 BENCHMARKS = {
     "summarizing": ("speed.summarizing", "milliseconds of documents, beside torch and others"),
+    "reading": ("speed.reading", "what a first and a further question about a text cost"),
     "training": ("speed.training", "tokens a second on a GPU or CPU, beside torch and KerasHub"),
     "step": ("speed.step", "what the exact step costs beside Keras's own"),
     "decoding": ("speed.decoding", "tokens a second of writers, beside CTranslate2 and others"),
