@@ -3,9 +3,10 @@
     python training/multilingual/head.py MODEL BARE
     python training/multilingual/head.py MODEL TRAINED --output OUTPUT
 
-The first writes BARE, the model folder MODEL without its embeddings, from which `tfsum train` begins
-with a frozen encoder. The second gives MODEL the head of TRAINED: since the encoder is the same, the
-vectors of sentences stay, but for the directions of their length (`settle.py`), which are new.
+The first writes BARE, the model folder MODEL without its embeddings, from which `tfsum train`
+begins with a frozen encoder. The second gives MODEL the head of TRAINED: since the encoder is the
+same, the vectors of sentences stay, but for the directions of their length (`settle.py`), which are
+new.
 """
 
 import argparse
