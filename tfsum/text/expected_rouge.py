@@ -9,7 +9,8 @@ again beside the others, which gives what the best of all sets would give (docs/
 
 The expected numbers come from the scores of the sentences, by which an n-gram counts as often as
 its sentences are likely to be in the summary, and where the model has a word head they are the mean
-of these and of what that expects.
+of these and of what that expects, as many as a summary of so many sentences can be expected to
+have.
 """
 
 import functools
@@ -28,6 +29,9 @@ CANDIDATES = 64  # the best of each document by score: more than most documents 
 ORDERS = 2  # unigrams and bigrams
 AUTOMATIC = -1  # a number of sentences: as many as are expected to score best
 FEWEST, USUAL, MOST = 2, 3, 4  # of these; a summary is expected to have the usual number
+# Of the n-grams that the scores expect, those that the words must at least: a model that expects a
+# title would fill a summary of three sentences with the shortest ones.
+LEAST_WORDS = 0.5
 
 
 class _Candidates(NamedTuple):
@@ -281,7 +285,9 @@ class _Search:
         # (U,) the expected number of each n-gram in the reference, (B, ORDERS) its size
         expected = grams.counts(share)
         if grams.rate is not None:
-            expected = (expected + grams.rate) / 2.0
+            size, said = grams.documents.sum(expected), grams.documents.sum(grams.rate)
+            more = tf.maximum(1.0, LEAST_WORDS * size / tf.where(said > 0.0, said, 1.0))
+            expected = (expected + grams.rate * grams.documents.to_values(more)) / 2.0
         self._expected, self._expected_size = expected, grams.of_documents(expected)
         # (E,) that number for each entry, (K, ORDERS) the size of each candidate
         self._wanted, self._size = grams.grams.to_values(expected), grams.of_candidates(grams.count)

@@ -33,7 +33,7 @@ _ANAPHOR = (
 )
 _ENDED = r"(?s).*[.!?…。！？｡．।؟][\"'”’»)\]」』}]*"
 _SHORT = r"(?:\S+\s+){0,4}\S*"
-_SIX = rf"(?s)(?:.*[{UNSPACED}]){{6}}.*"
+_TWELVE = rf"(?s)(?:.*[{UNSPACED}]){{12}}.*"
 _ODD = r'(?s)[^"]*"(?:[^"]*"[^"]*")*[^"]*'
 _PAIRS = (("“", "”"), ("«", "»"))
 
@@ -74,7 +74,7 @@ def faults(sentences: tf.Tensor, english: tf.Tensor) -> dict[str, tf.Tensor]:
     Returns:
         bool (N,) each: "pronoun" and "connective", a sentence that opens with one, which is a fault
         where its predecessor is missing; "quotes", quotation marks that do not pair; "no_end_mark",
-        no mark at the end; "short", under six words, or letters of a script without spaces.
+        no mark at the end; "short", under six words, or twelve letters of a script without spaces.
 
     Example:
         >>> found = faults(tf.constant(["It rained.", "A ship with forty men sank."]), [True, True])
@@ -95,7 +95,7 @@ def faults(sentences: tf.Tensor, english: tf.Tensor) -> dict[str, tf.Tensor]:
         "connective": tf.where(english, matches(_CONNECTIVE), connective),
         "quotes": tf.reduce_any([matches(_ODD), *unpaired], 0),
         "no_end_mark": ~matches(_ENDED),
-        "short": matches(_SHORT) & ~matches(_SIX),
+        "short": matches(_SHORT) & ~matches(_TWELVE),
     }
 
 

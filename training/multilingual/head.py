@@ -1,10 +1,11 @@
 """Takes the head of a `BertSumExt` with embeddings out, to train it alone, and puts it back.
 
     python training/multilingual/head.py MODEL BARE
-    python training/multilingual/head.py MODEL TRAINED --output OUTPUT
+    python training/multilingual/head.py MODEL TRAINED --output OUTPUT --share 0.6
 
 The first writes BARE, the model folder MODEL without its embeddings, from which `tfsum train`
-begins with a frozen encoder. The second gives MODEL the head of TRAINED: since the encoder is the
+begins with a frozen encoder. The second moves the head of MODEL by a share of the way to that of
+TRAINED (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"). Since the encoder is the
 same, the vectors of sentences stay, but for the directions of their length (`settle.py`), which are
 new.
 """
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("model", type=pathlib.Path, help="model folder with embeddings")
     parser.add_argument("head", type=pathlib.Path, help="folder to write, or that was trained")
     parser.add_argument("--output", type=pathlib.Path, help="model folder to write")
+    parser.add_argument("--share", type=float, default=1.0, help="of the way to the trained head")
     options = parser.parse_args()
     settings = json.loads((options.model / "tfsum.json").read_text("utf-8"))
     model = tfsum.BertSumExt.from_pretrained(options.model)
@@ -53,7 +55,7 @@ def main() -> None:
         np.testing.assert_array_equal(own, other, err_msg=f"{own.path} was trained too")
     head = model.head_variables()
     for path, variable in trained.head_variables().items():
-        head[path].assign(variable)
+        head[path].assign((1.0 - options.share) * head[path] + options.share * variable)
     free_of_length(model)
     said = json.loads((options.head / "tfsum.json").read_text("utf-8"))
     settings |= {name: said[name] for name in TRAINED if name in said}
