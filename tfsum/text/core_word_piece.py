@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from tfsum.text.normalizer import equal_pages, load_code_point_map, pooled
+from tfsum.text.normalizer import load_code_point_map, replacement_pages
 from tfsum.text.rows import Rows, rows_and_places
 
 _SPACE = 0x20
@@ -162,18 +162,10 @@ def merge(pieces: tf.RaggedTensor, splits: tf.Tensor) -> tf.RaggedTensor:
 
 @functools.cache
 def _pages(lowercase: bool, strip_accents: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The map as pages of 256 code points: page of c // 256, entries, pool of replacements.
-
-    An entry is the offset in the pool times 64 plus the length, or one of the two marks for what
-    stays: the 80,000 Chinese characters that become words of their own need neither pages nor a
-    pool.
-    """
+    """The map as `replacement_pages`, with two marks for what stays: the 80,000 Chinese characters
+    that become words of their own need neither pages nor a pool."""
     mapping = load_code_point_map(lowercase, strip_accents)
     replaced = {point: text for point, text in mapping.items() if text != f" {chr(point)} "}
-    pool, spans = pooled(replaced.values(), lambda text: [ord(character) for character in text])
-
     entries = np.full(0x110000, _SAME, np.int32)
     entries[list(mapping)] = _BETWEEN_SPACES
-    entries[list(replaced)] = [spans[text] for text in replaced.values()]
-    pages, page_of = equal_pages(entries)
-    return page_of, pages, np.array(pool, np.int32)
+    return replacement_pages(replaced, entries)

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.text.compose import Compose
-from tfsum.text.normalizer import equal_pages, pooled
+from tfsum.text.normalizer import replacement_pages
 from tfsum.text.rows import Rows, rows_and_places
 from tfsum.text.white_space import UNSPACED
 
@@ -63,17 +63,10 @@ class Nfkc(tf.Module):
 
 @functools.cache
 def _pages() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The changed code points as pages of 256: page of c // 256, entries, pool of replacements.
-
-    An entry is the offset in the pool times 64 plus the length.
-    """
+    """The changed code points as `replacement_pages`."""
     changed = {
         point: text
         for point in range(0x110000)
         if (text := unicodedata.normalize("NFKC", chr(point))) != chr(point)
     }
-    pool, spans = pooled(changed.values(), lambda text: [ord(character) for character in text])
-    entries = np.full(0x110000, _SAME, np.int32)
-    entries[list(changed)] = [spans[text] for text in changed.values()]
-    pages, page_of = equal_pages(entries)
-    return page_of, pages, np.array(pool, np.int32)
+    return replacement_pages(changed, np.full(0x110000, _SAME, np.int32))

@@ -2,7 +2,7 @@
 
 import functools
 import pathlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -95,6 +95,31 @@ def equal_pages(table: np.ndarray, size: int = 256) -> tuple[np.ndarray, np.ndar
     numbers = {page: number for number, page in enumerate(dict.fromkeys(rows))}
     pages = np.frombuffer(b"".join(numbers), table.dtype)
     return pages, np.array([numbers[row] for row in rows], np.int32)
+
+
+def replacement_pages(
+    replaced: Mapping[int, str], entries: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Makes the tables by which a graph replaces code points.
+
+    Args:
+        replaced: Code point -> what it becomes.
+        entries: Entries of the others, (0x110000,) int32 below 0; those of `replaced` are written
+            into it: the offset in the pool times 64, plus the length.
+
+    Returns:
+        The page of c // 256 for a code point c, the pages end to end, and the pool of code points
+        that are written, all int32.
+
+    Example:
+        >>> table = replacement_pages({0xDF: "ss"}, np.full(0x110000, -1, np.int32))
+        >>> [part.size for part in table], table[2].tolist()
+        ([4352, 512, 2], [115, 115])
+    """
+    pool, spans = pooled(replaced.values(), lambda text: [ord(character) for character in text])
+    entries[list(replaced)] = [spans[text] for text in replaced.values()]
+    pages, page_of = equal_pages(entries)
+    return page_of, pages, np.array(pool, np.int32)
 
 
 @functools.cache
