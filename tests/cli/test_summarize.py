@@ -488,7 +488,7 @@ def test_the_environment_names_a_server(asked, article, monkeypatch, capsys):
     """It is asked unless the command names a model of this machine."""
     asked_of = []
 
-    def connect(arguments, request):
+    def connect(arguments, request, settings):
         asked_of.append(arguments.server)
         return contextlib.nullcontext(lambda texts: Lead().answer(texts, request))
 

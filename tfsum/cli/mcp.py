@@ -12,17 +12,10 @@ import re
 import sys
 
 import tfsum
-from tfsum.cli.options import (
-    COMPUTE,
-    LICENCE,
-    TOKENIZER,
-    Arguments,
-    Options,
-    read_settings,
-)
+from tfsum.cli.options import Arguments, Options, read_settings
 from tfsum.errors import Error, needs_extra
 from tfsum.serving.settings import McpSettings
-from tfsum.tasks.model_choice import MULTILINGUAL
+from tfsum.tasks.model_choice import MULTILINGUAL, ModelSettings
 
 EXAMPLES = """examples:
   tfsum mcp
@@ -43,9 +36,6 @@ OPTIONS: Options = {
             "metavar": "FOLDER",
             "help": f"an extractive SavedModel (default: auto; with --proxy {MULTILINGUAL})",
         },
-        "--model-licence": LICENCE,
-        "--compute": COMPUTE,
-        "--tokenizer": TOKENIZER,
     }
 }
 
@@ -84,8 +74,7 @@ def run(arguments: Arguments) -> int:
         name = name or MULTILINGUAL  # it finds sentences by their meaning
 
     def load() -> tfsum.Summarizer:
-        options = {"compute": arguments.compute, "tokenizer": arguments.tokenizer}
-        model = tfsum.load(name, arguments.model_licence, **options)
+        model = tfsum.load(name, **settings.model_dump(include={*ModelSettings.model_fields}))
         if not isinstance(model, tfsum.Summarizer):
             raise Error(f"{name}: is not extractive; the tools need a model that selects")
         return model

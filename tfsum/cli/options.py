@@ -27,20 +27,6 @@ Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 # A class whose fields are options, with the other arguments of `add_settings`.
 Classes = Iterable[tuple[type[pydantic.BaseModel], Collection[str] | None, str]]
 FORMAT = {"choices": ("text", "json"), "default": "text", "help": "default text"}
-COMPUTE = {
-    "choices": ("float32", "bfloat16", "auto", "openvino"),
-    "default": "float32",
-    "help": "type that the model computes in, or OpenVINO for its encoder (default: float32)",
-}
-TOKENIZER = {
-    "metavar": "FILE",
-    "help": "tokenizer.json of the library tokenizers, by which --tokens counts (default: 4 bytes)",
-}
-LICENCE = {
-    "choices": ("any", "production"),
-    "default": "any",
-    "help": "production: models alone whose training data allow commercial use (default: any)",
-}
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 METAVARS = {"integer": "N", "number": "X", "string": "TEXT"}

@@ -11,6 +11,7 @@ import tfsum
 from tfsum.cli.options import (
     GIVEN_ONLY,
     Arguments,
+    Classes,
     Options,
     flag_of,
     given_options,
@@ -20,7 +21,6 @@ from tfsum.cli.options import (
 from tfsum.data.preparation import Preparation
 from tfsum.errors import Stopped
 from tfsum.loading import load_tensorflow
-from tfsum.settings import Settings
 from tfsum.tasks import task
 from tfsum.tasks.recipes import prepare_recipe, section_class
 from tfsum.training.recipe_file import is_recipe
@@ -75,7 +75,6 @@ CORPUS_OPTIONS: Options = {
             "action": "store_false",
             "help": "keep accents, and Korean syllables whole, in lower-cased pieces",
         },
-        "--shards": {"type": int, "metavar": "N", "help": "files to write"},
         "--format": {"choices": ("text", "json"), "help": "format of the counts (default: text)"},
     },
     "Transformer": {
@@ -111,30 +110,30 @@ def preparation_of(kind: str) -> type[Preparation]:
 
 
 DOCUMENTS, EVERY = "BertSumExt and BertSumAbs", "BertSumExt, BertSumAbs and pretraining a BERT"
-# Class, those of its fields that are options, and the title of their group.
-FIELDS: tuple[tuple[type[Settings], str, str], ...] = (
-    (section_class("bert_sum_ext", "data"), "text", EVERY),
-    (preparation_of("bert_sum_ext"), "newline", EVERY),
-    (section_class("bert_sum_ext", "data"), "id summary", DOCUMENTS),
+CLASSES: Classes = [
+    (Preparation, ["shards"], ""),
+    (section_class("bert_sum_ext", "data"), ["text"], EVERY),
+    (preparation_of("bert_sum_ext"), ["newline"], EVERY),
+    (section_class("bert_sum_ext", "data"), ["id", "summary"], DOCUMENTS),
     (
         preparation_of("bert_sum_ext"),
-        "labels temperature unlabelled summary_sentences max_sentences window_length legacy",
+        "labels temperature unlabelled summary_sentences max_sentences window_length"
+        " legacy".split(),
         DOCUMENTS,
     ),
     (
         preparation_of("bert_for_pretraining"),
         "max_length next_sentence same_document_share short_share duplicates seed part"
-        " held_out_share",
+        " held_out_share".split(),
         "pretraining a BERT",
     ),
     (
         preparation_of("transformer"),
         "source target max_source_length max_target_length cut_sources target_lines"
-        " window_sentences window_targets",
+        " window_sentences window_targets".split(),
         "Transformer",
     ),
-)
-CLASSES = [(settings, fields.split(), title) for settings, fields, title in FIELDS]
+]
 
 
 def run(arguments: Arguments, prepare: Callable[..., dict[str, int]] | None = None) -> int:

@@ -13,20 +13,12 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from tfsum.cli.answer_files import FORMATS, AnswerFiles, RowFile
-from tfsum.cli.options import (
-    COMPUTE,
-    LICENCE,
-    TOKENIZER,
-    Arguments,
-    Options,
-    flag_of,
-    read_settings,
-)
+from tfsum.cli.options import Arguments, Options, flag_of, read_settings
 from tfsum.cli.summaries import Summarize, answer_sources
 from tfsum.errors import DataError, require
 from tfsum.inputs.sources import Source, find_sources
 from tfsum.request import READING, Keyword, SummaryAnswer, SummaryRequest
-from tfsum.tasks.model_choice import named_model
+from tfsum.tasks.model_choice import ModelSettings, named_model
 
 EXAMPLES = """examples:
   tfsum summarize article.txt
@@ -42,7 +34,7 @@ EXAMPLES = """examples:
 """
 
 
-CLASSES = [(SummaryRequest, None, "")]
+CLASSES = [(SummaryRequest, None, ""), (ModelSettings, None, "Model")]
 OPTIONS: Options = {
     "": {
         "files": {
@@ -94,9 +86,6 @@ OPTIONS: Options = {
             "metavar": "FOLDER",
             "help": "a name, or a folder of a model (default: auto, a shipped one by the text)",
         },
-        "--model-licence": LICENCE,
-        "--compute": COMPUTE,
-        "--tokenizer": TOKENIZER,
         "--server": {
             "metavar": "URL",
             "help": "ask a server at http://, https:// or grpc:// (default: $TFSUM_SERVER, if set)",
@@ -122,6 +111,7 @@ class Extractive(Protocol):
 
 def run(arguments: Arguments) -> int:
     request = read_settings(SummaryRequest, arguments)
+    settings = read_settings(ModelSettings, arguments)
     if arguments.server is None and arguments.model is None:
         arguments.server = os.environ.get("TFSUM_SERVER") or None
     try:
@@ -132,9 +122,9 @@ def run(arguments: Arguments) -> int:
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
 
     _check_options(arguments, request)
-    answers = _places(arguments, request, sources)
+    answers = _places(arguments, request, settings, sources)
     opened = load if arguments.server is None else connect
-    with opened(arguments, request) as answer:
+    with opened(arguments, request, settings) as answer:
         return answer_sources(sources, arguments, request.together, answer, answers)
 
 
@@ -163,7 +153,7 @@ def _check_options(arguments: Arguments, request: SummaryRequest) -> None:
 
 
 def _places(
-    arguments: Arguments, request: SummaryRequest, sources: list[Source]
+    arguments: Arguments, request: SummaryRequest, settings: ModelSettings, sources: list[Source]
 ) -> AnswerFiles | RowFile | None:
     """The files of a folder of answers, or of rows with theirs; None where they go to one place.
 
@@ -192,7 +182,8 @@ def _places(
     require(not request.together, "--together: is one answer; give --output another file")
 
     names = ["field", "id", "encoding", "model", "model_licence", "compute", "tokenizer", "server"]
-    options = {name: getattr(arguments, name) for name in (*names, "format", "highlight")}
+    every = vars(arguments) | settings.model_dump()
+    options = {name: every[name] for name in (*names, "format", "highlight")}
     given = {name: value for name, value in options.items() if value not in (None, False, "any")}
     options = request.model_dump(exclude_defaults=True) | given
     if arguments.field and output.endswith(FORMATS):
@@ -203,12 +194,15 @@ def _places(
 
 
 @contextlib.contextmanager
-def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
+def load(
+    arguments: Arguments, request: SummaryRequest, settings: ModelSettings
+) -> Iterator[Summarize]:
     """Loads the model; a model folder is exported for the duration of the block.
 
     Args:
         arguments: Parsed arguments of `tfsum summarize`.
         request: What is asked of each text.
+        settings: How the model is opened.
 
     Yields:
         The function from texts to their answers.
@@ -217,9 +211,8 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
         Error: The model writes no summary.
 
     Example:
-        >>> words = {"model": None, "model_licence": "any", "tokenizer": None}
-        >>> arguments = Arguments(**words, compute="float32", format="text")
-        >>> with load(arguments, SummaryRequest(keywords=1)) as answer:
+        >>> arguments = Arguments(model=None, format="text")
+        >>> with load(arguments, SummaryRequest(keywords=1), ModelSettings()) as answer:
         ...     print(answer(["Rain."])[0][0])
         Rain
     """
@@ -227,19 +220,17 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
     from tfsum.tasks.load import open_model, task_of
 
     own = arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json"))
-    options = {"compute": arguments.compute, "tokenizer": arguments.tokenizer}
-    for name, value in options.items():
-        if own and value not in (None, "float32"):
-            arguments.parser.reject(
-                f"--{name} {value}: is for an exported model, and {arguments.model} is a model"
-                " folder; export it first: `tfsum export`"
-            )
+    for name in sorted(settings.given() - {"model_licence"}):
+        arguments.parser.require(
+            not own,
+            f"--{name} {getattr(settings, name)}: is for an exported model, and {arguments.model}"
+            " is a model folder; export it first: `tfsum export`",
+        )
     with contextlib.ExitStack() as stack:
         if own:
             model = stack.enter_context(open_model(arguments.model))
         else:
-            licence = arguments.model_licence
-            model = load_model(arguments.model, licence, **options)
+            model = load_model(arguments.model, **settings.model_dump())
 
         verb = task_of(model.path, model.description).verb
         require(
@@ -255,12 +246,15 @@ def load(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
 
 
 @contextlib.contextmanager
-def connect(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize]:
+def connect(
+    arguments: Arguments, request: SummaryRequest, settings: ModelSettings
+) -> Iterator[Summarize]:
     """Asks the server's model; its connections end with the block.
 
     Args:
         arguments: Parsed arguments of `tfsum summarize`.
         request: What is asked of each text.
+        settings: How the model is opened.
 
     Yields:
         The function from texts to their answers.
@@ -270,15 +264,15 @@ def connect(arguments: Arguments, request: SummaryRequest) -> Iterator[Summarize
 
     Example:
         >>> arguments = Arguments(server="http://localhost:8501")
-        >>> with connect(arguments, SummaryRequest()) as answer:  # doctest: +SKIP
+        >>> with connect(arguments, SummaryRequest(), ModelSettings()) as answer:  # doctest: +SKIP
         ...     answer(["It rained."])
     """
     from tfsum.cli.serve import read_token
     from tfsum.serving import Client
 
-    name = named_model(arguments.model, arguments.model_licence)
+    name = named_model(arguments.model, settings.model_licence)
     token = read_token(arguments.token_file)
-    counted = {"tokenizer": arguments.tokenizer}
+    counted = {"tokenizer": settings.tokenizer}
     with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS, **counted) as client:
         signatures = client.signatures()
         if "extract" in signatures:

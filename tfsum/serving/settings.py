@@ -2,12 +2,12 @@
 each."""
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from tfsum.settings import Checked, Option
-from tfsum.tasks.model_choice import Licence
+from tfsum.settings import Option
+from tfsum.tasks.model_choice import ModelSettings
 
 LIMITS = Option(group="limits, and the status beyond them")
 BATCHES = Option(group="batches")
@@ -54,7 +54,7 @@ DOCUMENT_CACHE = Field(
 )
 
 
-class McpSettings(Checked):
+class McpSettings(ModelSettings):
     """How agents are served.
 
     `tfsum mcp --help` prints all of it.
@@ -82,7 +82,7 @@ class McpSettings(Checked):
     document_cache: Annotated[int, Option(metavar="BYTES")] = DOCUMENT_CACHE
 
 
-class ServerSettings(Checked):
+class ServerSettings(ModelSettings):
     """What a server listens on, what it accepts, and how it answers.
 
     `tfsum serve --help` prints all of it.
@@ -139,16 +139,6 @@ class ServerSettings(Checked):
         " interrupted.",
     )
 
-    compute: Annotated[Literal["float32", "bfloat16", "auto", "openvino"], BATCHES] = Field(
-        "float32",
-        description="Type that models compute in. bfloat16 is faster and rounds more; auto is"
-        " bfloat16 where the processor has instructions for it; in openvino, OpenVINO computes the"
-        " encoders of extractive summarizers so (pip install 'tfsum[openvino]').",
-    )
-    tokenizer: Annotated[str | None, Option(metavar="FILE", group=LIMITS.group)] = Field(
-        None,
-        description="tokenizer.json of the library tokenizers, by which requests count tokens.",
-    )
     threads: Annotated[Size, BATCHES] = Field(
         max(1, (os.cpu_count() or 1) // 2),
         description="Batches computed at once, besides one of long documents. The default is half"
@@ -167,9 +157,6 @@ class ServerSettings(Checked):
         BeforeValidator(labels_of),
         Option("--label", metavar="NAME/LABEL=VERSION", group=VERSIONS.group),
     ] = Field({}, description="A label of a version; can be repeated.")
-    model_licence: Annotated[Licence, VERSIONS] = Field(
-        "any", description="production: models alone whose training data allow commercial use."
-    )
     version_policy: Annotated[Policy, Option(metavar="POLICY", group=VERSIONS.group)] = Field(
         "latest:1", description="Versions to serve: latest:N, all, or specific:N,M."
     )

@@ -1,13 +1,16 @@
-"""Which shipped model summarizes a text: the one of English news for these, else the multilingual
-one. Needs no TensorFlow, as in a client."""
+"""Which model summarizes a text, and how it is opened. Of the shipped ones, that of English news
+for these, else the multilingual one. Needs no TensorFlow, as in a client."""
 
 import pathlib
 import re
 from collections.abc import Collection, Sequence
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from tfsum.errors import Error
 from tfsum.inference.saved_model import DEFAULT_MODEL
+from tfsum.settings import Checked, Option
 from tfsum.text.english_words import COMMON, LEAST
 
 Licence = Literal["any", "production"]
@@ -21,6 +24,33 @@ REPORTED = frozenset(
 )
 LEAST_REPORTED = 0.002  # of the words of news in English
 BEGINNING = 20_000  # characters that are looked at
+
+
+class ModelSettings(Checked):
+    """How a model is opened, by a command or a server: the arguments of `tfsum.load`.
+
+    Raises:
+        Error: A value is not possible.
+
+    Example:
+        >>> ModelSettings().compute
+        'float32'
+    """
+
+    model_licence: Licence = Field(
+        "any", description="production: models alone whose training data allow commercial use."
+    )
+    compute: Literal["float32", "bfloat16", "auto", "openvino"] = Field(
+        "float32",
+        description="Type that models compute in. bfloat16 is faster and rounds more; auto is"
+        " bfloat16 where the processor has instructions for it; in openvino, OpenVINO computes the"
+        " encoders of extractive summarizers so (pip install 'tfsum[openvino]').",
+    )
+    tokenizer: Annotated[str | None, Option(metavar="FILE")] = Field(
+        None,
+        description="tokenizer.json of the library tokenizers, by which tokens are counted. Without"
+        " one a token is four bytes.",
+    )
 
 
 def named_model(name: str | pathlib.Path | None, licence: Licence = "any") -> str:
