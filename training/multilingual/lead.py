@@ -9,9 +9,8 @@ FIRST = 12  # sentences, among which those are looked for
 SENTENCES = 6  # that a text has at least
 LONGEST = 14_000  # characters of a text
 NEWS = {"ja": 300, "ko": 330, "th": 60}  # rows of a language; of the others, 150
-TEXTS = 30  # rows of a language
+TEXTS = 15  # rows of a language
 NO_LEAD = ("parliament", "glossary", "law", "government news", "essays, corrected")  # domains
-AGAIN = 1900  # rows of the second training
 
 ENDS = re.compile(r"(?<=[.!?।؟])\s+|(?<=[。！？])|\n+")
 WHOLE = re.compile(r"(?s).*[.!?。！？।؟…][\"”’»)\]」』]*")
@@ -37,14 +36,14 @@ def sentences_of(text: str) -> list[str]:
     return [part for part in parts if len(part) > 1]
 
 
-def lead(text: str, language: str, number: int) -> list[str]:
-    """So many of a text's first sentences that are whole and not short; none of a text that lacks
+def lead(text: str, language: str) -> list[str]:
+    """The first three sentences of a text that are whole and not short; none of a text that lacks
     them, is short or is long."""
     sentences, shortest = sentences_of(text), SHORTEST.get(language, 40)
     if len(text) > LONGEST or len(sentences) < SENTENCES:
         return []
     fit = [part for part in sentences[:FIRST] if WHOLE.fullmatch(part) and len(part) >= shortest]
-    return fit[:number] if len(fit) >= number else []
+    return fit[:3] if len(fit) >= 3 else []
 
 
 def row_of(group: str, row: Row, summary: list[str]) -> Row:
@@ -59,25 +58,35 @@ def row_of(group: str, row: Row, summary: list[str]) -> Row:
     }
 
 
-def of_news(draw: random.Random, language: str, rows: list[Row]) -> list[Row]:
-    """Some news, whose summary is the title and two sentences."""
-    group, number = f"news_{language}", NEWS.get(language, 150)
-    if language == "th":  # whose sentences end in no mark
-        chosen = draw.sample(rows, number)
-        summaries = [[row["title"], *sentences_of(row["text"])[:2]] for row in chosen]
-        return [row_of(group, row, summary) for row, summary in zip(chosen, summaries, strict=True)]
-
+def with_leads(
+    draw: random.Random, language: str, rows: list[Row], number: int
+) -> list[tuple[Row, list[str]]]:
+    """So many of the rows that have a lead, with it."""
     draw.shuffle(rows)
-    leads = ((row, lead(row["text"], language, 2)) for row in rows)
-    return [row_of(group, row, [row["title"], *some]) for row, some in leads if some][:number]
+    leads = [(row, lead(row["text"], language)) for row in rows]
+    return [(row, first) for row, first in leads if first][:number]
+
+
+def of_news(draw: random.Random, language: str, rows: list[Row]) -> list[Row]:
+    """Some news, whose summary is the title and up to two sentences."""
+    number = NEWS.get(language, 150)
+    if language == "th":  # whose sentences end in no mark
+        chosen = [(row, sentences_of(row["text"])) for row in draw.sample(rows, number)]
+    else:
+        chosen = with_leads(draw, language, rows, number)
+    return [
+        row_of(f"news_{language}", row, [row["title"], *first[: draw.randrange(3)]])
+        for row, first in chosen
+    ]
 
 
 def of_texts(draw: random.Random, language: str, rows: list[Row]) -> list[Row]:
-    """Some texts without a summary, for which their first three sentences stand."""
+    """Some texts without a summary, for which their first one to three sentences stand."""
     rows = [row for row in rows if not row["summary"] and row["domain"] not in NO_LEAD]
-    draw.shuffle(rows)
-    leads = ((row, lead(row["text"], language, 3)) for row in rows)
-    return [row_of(f"begin_{language}", row, some) for row, some in leads if some][:TEXTS]
+    return [
+        row_of(f"begin_{language}", row, first[: draw.randrange(3) + 1])
+        for row, first in with_leads(draw, language, rows, TEXTS)
+    ]
 
 
 def third(again: list[Row], news: Groups, texts: Groups) -> tuple[list[Row], list[Row]]:
@@ -92,7 +101,6 @@ def third(again: list[Row], news: Groups, texts: Groups) -> tuple[list[Row], lis
 
     titles = ("ja_wikinews", "ko_press")
     kept = [row for row in again if row["summary"] and not row["id"].startswith(titles)]
-    draw.shuffle(kept)
-    rows = kept[:AGAIN] + new
+    rows = kept + new
     draw.shuffle(rows)
     return rows, new
