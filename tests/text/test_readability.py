@@ -201,7 +201,7 @@ def test_faults_by_the_tables_of_languages(sentence, expected):
 def test_rules_of_english_are_for_english():
     """A German text, in which "still" means quiet, a Japanese one, whose words have no spaces."""
     german = ["Still lag das Schiff mit vierzig Mann.", "Niemand fuhr so weit noch hinaus."]
-    japanese = ["港で古い船が沈んだ。", "古い。"]
+    japanese = ["月曜日に港で古い船が沈んだと言う。", "古い。"]
     texts = tf.ragged.constant([german, ["So the old ship sank with its owner."], japanese])
     english = is_english(texts)
     assert english.numpy().tolist() == [False, False, True, False, False]

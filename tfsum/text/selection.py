@@ -41,7 +41,10 @@ _NOTE = (  # to the reader, not of the text
 )
 _LABEL = r"(?:\S+\s+){0,5}\S+ ?[:：]"  # "Ingredients:", "ANNA:"
 # of a list of sources: "『雨続く』。", "Press, 2005年9月28日。"
-_CITATION = r"[^。『]{0,40}『[^』]*』[。.]?|[^。、,]{1,40}[、,] ?\d{4}年(?: ?\d{1,2}月(?: ?\d{1,2}日)?)?[。.]?"
+_CITATION = (
+    r"[^。『]{0,40}『[^』]*』[。.]?"
+    r"|[^。、,]{1,40}[、,] ?\d{4}年(?: ?\d{1,2}月(?: ?\d{1,2}日)?)?[。.]?"
+)
 # a line whose columns are aligned: a label and numbers, or three cells
 _ROW = r"(?s:.*)\S(?: {3,}|\t)(?:[^\p{L}\n]*|[^\n]*\S(?: {3,}|\t)[^\n]*)(?:\n(?s:.*))?"
 _SHORT = r"(?:\S+\s+){0,11}\S+"  # up to twelve words ...

@@ -37,8 +37,6 @@ ITALIAN: Rules = (  # words and marks with spaces between them
     (r'" ?([^"]*?)(?:\s*(")|$)', r'"\1\2'),
 )
 ITALIAN_FURNITURE = re.compile(r"Wikinotizie|Wikipedia|^Fonti?\b|^Articolo")
-RUSSIAN_FURNITURE = re.compile("Источник|Фото|По материалам|Категори")
-
 POINT_RELEASE = re.compile(r"\d\.\d+\.\d|\b[6789]\.(?!0)\d+\b")
 DEFINITION = re.compile(r"(?s)<define-tag (\w+)>(.*?)</define-tag>")
 WML: Rules = (
@@ -134,18 +132,6 @@ def is_headline(title: str, beginning: str) -> bool:
     return begins_well and len(title) <= 180 and len(stems & others) >= 2
 
 
-def read_factrueval(path: str, data: bytes) -> Iterator[Document]:
-    """A Russian article; a short first paragraph is its summary."""
-    title, *lines = map(join_words, lines_of(decoded(data))) or [""]
-    if len(lines) < 2:
-        return
-    summary = ""
-    if len(lines) > 2 and 40 <= len(lines[0]) <= 300:
-        summary = lines.pop(0)
-    lines = [line for line in lines if not RUSSIAN_FURNITURE.match(line)]
-    yield Document(path, lines, title.rstrip("."), summary)
-
-
 def join_words(text: str) -> str:
     """A text with single spaces between its words."""
     return " ".join(text.split())
@@ -225,7 +211,6 @@ READERS = {
     "winer": read_winer,
     "wikinews": read_wikinews,
     "kind": read_kind,
-    "factrueval": read_factrueval,
     "debian": read_debian,
     "digitalgov": read_digitalgov,
     "okfn": read_okfn,
