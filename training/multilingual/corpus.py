@@ -1,14 +1,13 @@
-"""Writes the rows that the multilingual model's trainings read, and the list of their sources.
+"""Writes the rows that `bert_sum_ext_multilingual.toml` trains on, and the list of their sources.
 
-    python training/multilingual/corpus.py CORPORA TEXTS NEWS corpus/
+    python training/multilingual/corpus.py CORPORA TEXTS corpus/
 
 CORPORA holds `free_docs`, `openstax`, `ko_press` and `ja_wikinews`, TEXTS what `texts.py` writes,
-a file LANGUAGE.jsonl.gz for each of thirty languages, and NEWS what `news.py` writes. Each row has
-its `licence`, and its `source`, REPOSITORY@COMMIT:PATH; a licence that is not one of `LICENCES`
-stops the program. Documents with a summary by their authors teach what to choose; other texts and
-single sentences teach vectors alone, and have an empty summary, until the third training, where the
-first sentences of news and texts stand for one (`lead.py`). Of a corpus without a validation split,
-that is a tenth, by a hash of the ids.
+a file LANGUAGE.jsonl.gz for each of thirty languages. Each row has its `licence`, and its `source`,
+REPOSITORY@COMMIT:PATH; a licence that is not one of `LICENCES` stops the program. Documents with a
+summary by their authors teach what to choose; other texts and single sentences teach vectors alone,
+and have an empty summary. Of a corpus without a validation split, that is a tenth, by a hash of the
+ids.
 """
 
 import argparse
@@ -21,13 +20,11 @@ import random
 import re
 from collections.abc import Iterable
 
-from lead import third, without_sources
-
 LANGUAGES = (
     "ar bg cs da de el es fa fi fr he hi hu id it ja ko nb nl nn pl pt ro ru sv th tr uk vi zh"
 ).split()
 LICENCES = re.compile(
-    r"(public domain|CC0-1\.0|CC-BY-(2\.5|3\.0(-DE)?|4\.0)|MIT|Apache-2\.0|BSD-[23]-Clause|ISC"
+    r"(public domain|CC0-1\.0|CC-BY-(2\.5|3\.0|4\.0)|MIT|Apache-2\.0|BSD-[23]-Clause|ISC"
     r"|XSF permissive|KOGL type 1)( .*)?"  # which says more of it
 )
 # Characters of three windows of a language, and of one; the others' pieces have more characters.
@@ -214,24 +211,6 @@ def again(rows: list[Row]) -> list[Row]:
     return chosen
 
 
-def news_of(corpora: pathlib.Path, folder: pathlib.Path, thai: list[Row]) -> Groups:
-    """A language's news for training: of Wikinews and the Korean press, of Thai texts, or else of
-    the folder."""
-    japanese, _ = divided(read(corpora / "ja_wikinews/all.jsonl.gz"))
-    korean = read(corpora / "ko_press/wikinews.jsonl.gz")
-    korean += [row for row in read(corpora / "ko_press/all.jsonl.gz") if row["kogl"] == "1"]
-    for row in japanese:
-        row["text"] = without_sources(row["text"])
-    news = {
-        "ja": japanese,
-        "ko": divided(korean)[0],
-        "th": [row for row in thai if row["domain"] == "government news"],
-    }
-    for path in sorted(folder.glob("*.jsonl.gz")):
-        news.setdefault(path.name.partition(".")[0], divided(read(path))[0])
-    return news
-
-
 def sources(rows: Iterable[Row]) -> str:
     """A table of the repositories and licences of rows."""
     counts = collections.Counter((row["source"].partition(":")[0], row["licence"]) for row in rows)
@@ -245,7 +224,6 @@ def main() -> None:
     )
     parser.add_argument("corpora", type=pathlib.Path, help="folder of the corpora")
     parser.add_argument("texts", type=pathlib.Path, help="folder of the texts by language")
-    parser.add_argument("news", type=pathlib.Path, help="folder of the news by language")
     parser.add_argument("folder", type=pathlib.Path, help="folder to write to")
     options = parser.parse_args()
     draw = random.Random(SEED)
@@ -281,26 +259,17 @@ def main() -> None:
     rows += sentences(draw, texts, design)
     draw.shuffle(rows)
 
-    rows_again = again(rows)
-    news = news_of(options.corpora, options.news, texts["th"])
-    rows_third, new = third(rows_again, news, texts)
-
-    every_row = rows + new
-    refused = sorted(
-        {row["licence"] for row in every_row if not LICENCES.fullmatch(row["licence"])}
-    )
+    refused = sorted({row["licence"] for row in rows if not LICENCES.fullmatch(row["licence"])})
     if refused:
         raise SystemExit(f"rows whose licence is not one that allows production: {refused}")
     options.folder.mkdir(parents=True, exist_ok=True)
     write(options.folder / "train.jsonl.gz", rows)
-    write(options.folder / "train_again.jsonl.gz", rows_again)
-    write(options.folder / "train_third.jsonl.gz", rows_third)
+    write(options.folder / "train_again.jsonl.gz", again(rows))
     write(options.folder / "validation.jsonl.gz", some)
     every = [grouped(group, row) for group, of_one in validation.items() for row in of_one]
     write(options.folder / "validation_all.jsonl.gz", every)
-    (options.folder / "sources.txt").write_text(sources(every_row), encoding="utf-8")
+    (options.folder / "sources.txt").write_text(sources(rows), encoding="utf-8")
     print(f"{len(rows)} rows, {sum(bool(row['summary']) for row in rows)} with a summary;")
-    print(f"{len(rows_again)} of them again, {len(rows_third)} rows for the third training;")
     print(f"{len(some)} of {len(every)} rows for validation")
 
 

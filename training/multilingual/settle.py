@@ -27,13 +27,6 @@ from tfsum.text.word_piece import WordPiece
 SENTENCES = 800
 
 
-def free_of_length(model: tfsum.BertSumExt) -> None:
-    """Takes the two directions of the length out of a model's embedding."""
-    along = np.linalg.qr(model.length.kernel.numpy().T)[0]  # (D, 2), orthonormal
-    kernel = model.embedding.kernel.numpy()
-    model.embedding.kernel.assign(kernel - along @ (along.T @ kernel))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -48,7 +41,11 @@ def main() -> None:
     case = read_text_settings(options.model, None, None)
     word_piece = WordPiece.from_file(options.model / "vocab.txt", **case)
 
-    free_of_length(model)
+    # (D, 2) an orthonormal basis of the directions of the length, and the embedding without them
+    along = np.linalg.qr(model.length.kernel.numpy().T)[0]
+    kernel = model.embedding.kernel.numpy()
+    model.embedding.kernel.assign(kernel - along @ (along.T @ kernel))
+
     lines = [re.sub(r"\s+", " ", row["text"]) for row in read(options.corpus)]
     sentences = [part for line in lines for part in ENDS.split(line)[:4] if len(part) > 8]
     pieces = sorted(

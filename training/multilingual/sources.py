@@ -8,13 +8,10 @@ import subprocess
 import tomllib
 from collections.abc import Iterator
 
-import news_readers
-import readers
-from readers import Document, mixed
+from readers import READERS, Document, mixed
 
 TABLE = tomllib.loads(pathlib.Path(__file__).with_name("sources.toml").read_text("utf-8"))
 KEPT_OUT: dict[str, str] = TABLE["kept_out"]  # repository -> commit
-READERS = readers.READERS | news_readers.READERS
 LARGEST = 4_000_000  # bytes of a file; what is larger holds tables and figures
 
 
@@ -32,8 +29,6 @@ class Source:
         limit: Characters that are taken.
         drop: Expression of lines that are left out.
         translation: MT where a machine translated them.
-        ids: Template of the ids of news, with the groups of `files`.
-        longest_first: Whether long news come before short ones.
     """
 
     repository: str
@@ -45,8 +40,6 @@ class Source:
     limit: int = 3_000_000
     drop: str = ""
     translation: str = ""
-    ids: str = ""
-    longest_first: bool = False
 
     def documents(self, clones: pathlib.Path) -> Iterator[Document]:
         """The documents of the files."""
@@ -54,10 +47,10 @@ class Source:
             yield from READERS[self.reader](path, data)
 
 
-def sources(language: str, table: str = "source") -> list[Source]:
-    """The sources of a language in the table `source` of texts or `news`, best first."""
+def sources(language: str) -> list[Source]:
+    """The sources of a language, best first."""
     found = []
-    for entry in TABLE[table]:
+    for entry in TABLE["source"]:
         fields = dict(entry)
         names = dict(each.partition("=")[::2] for each in fields.pop("languages").split())
         if language not in names:

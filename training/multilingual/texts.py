@@ -78,18 +78,12 @@ class Shingles:
         return [(number, self._sizes[text]) for text, number in shared.most_common(3)]
 
 
-def evaluation_texts(corpora: pathlib.Path | None) -> Shingles:
-    """The texts of evaluation corpora."""
+def kept_out(corpora: pathlib.Path | None, clones: pathlib.Path) -> Shingles:
+    """The texts of evaluation corpora, and all pages of the repositories that some are of."""
     found = Shingles()
     for path in sorted(corpora.rglob("*.jsonl.gz")) if corpora else ():
         for row in read(path):
             found.add(Shingles.of(row["text"]))
-    return found
-
-
-def kept_out(corpora: pathlib.Path | None, clones: pathlib.Path) -> Shingles:
-    """The texts of evaluation corpora, and all pages of the repositories that some are of."""
-    found = evaluation_texts(corpora)
     for repository, commit in KEPT_OUT.items():
         for _, data in files(clones, repository, commit, r".*/.*\.md"):
             text = "\n".join(markdown(front_matter(decoded(data))[1]))
