@@ -71,7 +71,9 @@ MESSAGES: dict[str, dict[str, str]] = {
         "FunctionDefLibrary": "1 function [FunctionDef]",
         "FunctionDef": "1 signature OpDef, 3 node_def [NodeDef]",
         "OpDef": "1 name string",
-        "SaverDef": "2 save_tensor_name string, 3 restore_op_name string",
+        "SaverDef": (
+            "1 filename_tensor_name string, 2 save_tensor_name string, 3 restore_op_name string"
+        ),
         "SavedObjectGraph": "1 nodes [SavedObject], 2 concrete_functions {bytes}",
         "SavedObject": "6 function SavedFunction, 8 bare_concrete_function SavedBareFunction",
         "SavedFunction": "1 concrete_functions [string]",
@@ -85,7 +87,7 @@ MESSAGES: dict[str, dict[str, str]] = {
             " shape_optimization int32, 15 scoped_allocator_optimization int32, 18"
             " pin_to_host_optimization int32, 22 implementation_selector int32, 23"
             " auto_mixed_precision int32, 24 common_subgraph_elimination int32, 31"
-            " auto_mixed_precision_onednn_bfloat16 int32"
+            " auto_mixed_precision_onednn_bfloat16 int32, 32 disable_tfg_optimizer bool"
         ),
     },
     "tensorflow.serving": {

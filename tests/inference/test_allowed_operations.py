@@ -154,3 +154,18 @@ def test_a_model_has_one_graph(tmp_path, graphs):
 def test_the_operations_are_those_of_core_or_text():
     with pytest.raises(ExportError, match="its ops are 'all', expected 'core' or 'text'"):
         check_operations(shipped_model(), "all")
+
+
+@pytest.mark.parametrize("sizes", [[-5], [1 << 62, 1 << 62]])
+def test_a_constant_has_a_shape_that_a_tensor_can_have(tmp_path, sizes):
+    """TensorFlow ends the process where it has another."""
+    proto = saved_model_pb2.SavedModel.FromString((shipped_model() / "saved_model.pb").read_bytes())
+    nodes = proto.meta_graphs[0].graph_def.node
+    constant = next(node for node in nodes if node.op == "Const")
+    shape = constant.attr["value"].tensor.tensor_shape
+    shape.Clear()
+    for size in sizes:
+        shape.dim.add(size=size)
+    (tmp_path / "saved_model.pb").write_bytes(proto.SerializeToString())
+    with pytest.raises(ExportError, match=f"constant {constant.name} has a shape that no tensor"):
+        check_operations(tmp_path, "core")

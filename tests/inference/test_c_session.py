@@ -120,6 +120,7 @@ def test_the_settings_are_those_that_tensorflow_reads():
     assert settings.meta_optimizer_iterations == rewriter_config_pb2.RewriterConfig.ONE
     assert {field.name for field, _ in settings.ListFields()} == {
         *c_session.SKIPPED,
+        "disable_tfg_optimizer",
         "memory_optimization",
         "meta_optimizer_iterations",
     }

@@ -7,6 +7,7 @@ Serving's binary has its kernel.
 """
 
 import itertools
+import math
 import pathlib
 import re
 
@@ -51,6 +52,7 @@ TEXT = CORE | {
 ALLOWED = {"core": CORE, "text": TEXT}
 
 FOLDED = 4096  # floats; a larger constant holds weights that were folded into the graph
+LARGEST = 1 << 24  # values of a constant, which TensorFlow does not check: it would end the process
 FLOATS = {1: 4, 2: 8, 14: 2, 19: 2}  # TensorFlow's number of a type -> bytes of a value
 
 
@@ -117,8 +119,14 @@ def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
             f" that every host of ops={ops!r} has; find what makes them, or allow them in"
             " tfsum/inference/allowed_operations.py"
         )
-    for node in nodes:
-        if node.op == "Const" and _floats(node.attr["value"].tensor) > FOLDED:
+    for node in (node for node in nodes if node.op == "Const"):
+        tensor = node.attr["value"].tensor
+        if not 0 <= _size(tensor.tensor_shape) <= LARGEST:
+            raise ExportError(
+                f"{folder}: the constant {node.name} has a shape that no tensor has; fetch or"
+                " export the model again"
+            )
+        if _floats(tensor) > FOLDED:
             raise ExportError(
                 f"{folder}: the constant {node.name} holds weights; store each once, as a variable"
             )
@@ -217,6 +225,14 @@ def _called(node: Fields) -> set[str]:
     return {node.op} | {
         function.name for value in values for function in (value.func, *value.list.func)
     }
+
+
+def _size(shape: Fields) -> int:
+    """The number of values of a TensorShapeProto; negative where that cannot be."""
+    sizes = [dim.size for dim in shape.dim]
+    if shape.unknown_rank or min(sizes, default=0) < 0:
+        return -1
+    return math.prod(sizes)
 
 
 def _floats(tensor: Fields) -> int:

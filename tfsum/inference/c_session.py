@@ -14,7 +14,7 @@ import importlib.util
 import math
 import pathlib
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -81,12 +81,6 @@ class CallError(Error):
         return f"{self.args[0]}: {self.reason}"
 
 
-class Output(ctypes.Structure):
-    """A `TF_Output`: an operation and the number of its output."""
-
-    _fields_ = (("operation", ctypes.c_void_p), ("index", ctypes.c_int))
-
-
 # Letter -> a type of C; of a function's letters the first is its result's.
 LETTERS = {
     "v": None,
@@ -98,22 +92,20 @@ LETTERS = {
 }
 FUNCTIONS = {
     "TF_AllocateTensor": "pipin",
-    "TF_CloseSession": "vpp",
-    "TF_DeleteGraph": "vp",
-    "TF_DeleteSession": "vpp",
+    "TF_CloseDeprecatedSession": "vpp",
+    "TF_DeleteDeprecatedSession": "vpp",
     "TF_DeleteSessionOptions": "vp",
     "TF_DeleteStatus": "vp",
     "TF_DeleteTensor": "vp",
     "TF_Dim": "lpi",
+    "TF_ExtendGraph": "vpsnp",
     "TF_GetCode": "ip",
-    "TF_GraphOperationByName": "pps",
-    "TF_LoadSessionFromSavedModel": "pppspippp",
     "TF_Message": "sp",
-    "TF_NewGraph": "p",
+    "TF_NewDeprecatedSession": "ppp",
     "TF_NewSessionOptions": "p",
     "TF_NewStatus": "p",
     "TF_NumDims": "ip",
-    "TF_SessionRun": "vppppippipipp",
+    "TF_Run": "vppppippipipp",
     "TF_SetConfig": "vpsnp",
     "TF_StringCopy": "vpsn",
     "TF_StringDealloc": "vp",
@@ -177,27 +169,35 @@ class CSession:
             name: frozenset(definition.outputs) for name, definition in self._definitions.items()
         }
         self._folder, self._description, self._compute = folder, description, compute
-        if not (index := folder / "variables" / "variables.index").is_file():
-            # the C library would load the model without weights
-            raise ExportError(f"{folder}: cannot be loaded (no {index}); {BROKEN}")
 
         with quiet():
-            self._graph = tf.TF_NewGraph()
-            options, tags = tf.TF_NewSessionOptions(), (ctypes.c_char_p * 1)(b"serve")
-            config = _config(compute)
             try:
-                with _status("") as status:
-                    tf.TF_SetConfig(options, config, len(config), status)
-                    self._session = tf.TF_LoadSessionFromSavedModel(
-                        options, None, bytes(folder), tags, 1, self._graph, None, status
-                    )
+                self._session = _new_session(_config(compute))
+                weakref.finalize(self, _close, self._session)
+                self._extend(graph.graph_def)
+                self._restore(graph.saver_def)
             except CallError as error:
                 raise ExportError(
                     f"{folder}: cannot be loaded ({error.reason}); {BROKEN}"
                 ) from None
-            finally:
-                tf.TF_DeleteSessionOptions(options)
-        weakref.finalize(self, _close, self._session, self._graph)
+
+    def _extend(self, graph: Fields) -> None:
+        """Adds a `GraphDef` to the session, which has none."""
+        data = graph.SerializeToString()
+        with _status("") as status:
+            tf.TF_ExtendGraph(self._session, data, len(data), status)
+
+    def _restore(self, saver: Fields) -> None:
+        """Reads the weights, and makes the tables of them."""
+        definition = message("SignatureDef")()
+        definition.inputs["file"].name = saver.filename_tensor_name
+        definition.inputs["file"].dtype = STRING
+        file = bytes(self._folder / "variables" / "variables")
+        self._run(definition, "variables", {"file": file}, saver.restore_op_name)
+
+        tables = self._definitions["__saved_model_init_op"].outputs.values()
+        for operation in tables:
+            self._run(message("SignatureDef")(), "tables", {}, operation.name)
 
     def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
         """Calls a signature, from any thread.
@@ -229,24 +229,25 @@ class CSession:
         return self._run(definition, "variables", {})
 
     def _run(
-        self, definition: Fields, signature: str, inputs: Mapping[str, ArrayLike]
+        self, definition: Fields, signature: str, inputs: Mapping[str, ArrayLike], *operations: str
     ) -> dict[str, np.ndarray]:
-        """The outputs of a signature that has this definition."""
-        names = list(definition.outputs)
+        """The outputs of a signature that has this definition; runs these operations, too."""
         given = (ctypes.c_void_p * len(inputs))()
-        found = (ctypes.c_void_p * len(names))()
+        found = (ctypes.c_void_p * len(definition.outputs))()
+        fed = _texts(definition.inputs[name].name for name in inputs)
+        fetched = _texts(info.name for info in definition.outputs.values())
 
         try:
             for i, (name, value) in enumerate(inputs.items()):
                 given[i] = _tensor(value, definition.inputs[name].dtype)
             with _status(f"{self._folder}: {signature}") as status:
-                tf.TF_SessionRun(
+                tf.TF_Run(
                     *(self._session, None),
-                    *(self._places(definition.inputs, inputs), given, len(inputs)),
-                    *(self._places(definition.outputs, names), found, len(names)),
-                    *(None, 0, None, status),
+                    *(fed, given, len(given)),
+                    *(fetched, found, len(found)),
+                    *(_texts(operations), len(operations), None, status),
                 )
-            return {name: _array(tensor) for name, tensor in zip(names, found)}
+            return {name: _array(tensor) for name, tensor in zip(definition.outputs, found)}
         finally:
             for tensor in filter(None, given):
                 _delete(tensor)
@@ -260,16 +261,7 @@ class CSession:
     def interrupt(self) -> None:
         """Ends the calls that are computed, within a few windows of text; there can be no more."""
         with contextlib.suppress(CallError), _status("") as status:
-            tf.TF_CloseSession(self._session, status)
-
-    def _places(self, infos: Mapping[str, Fields], names: Collection[str]) -> ctypes.Array:
-        """The outputs of the graph's operations that a signature's tensors are."""
-        places = (Output * len(names))()
-        for place, name in zip(places, names):
-            operation, _, index = infos[name].name.partition(":")
-            place.operation = tf.TF_GraphOperationByName(self._graph, operation.encode())
-            place.index = int(index)
-        return places
+            tf.TF_CloseDeprecatedSession(self._session, status)
 
 
 BROKEN = "a file is broken or missing: fetch or export it again"
@@ -302,6 +294,7 @@ def _config(compute: str) -> bytes:
     settings = config.graph_options.rewrite_options
     for name in SKIPPED:
         setattr(settings, name, OFF)
+    settings.disable_tfg_optimizer = True
     if compute == "bfloat16":
         settings.auto_mixed_precision_onednn_bfloat16 = ON
     settings.memory_optimization = settings.meta_optimizer_iterations = ONE  # ONE is "none" there
@@ -320,11 +313,31 @@ def _status(what: str) -> Iterator[int]:
         tf.TF_DeleteStatus(status)
 
 
-def _close(session: int, graph: int) -> None:
+def _new_session(config: bytes) -> int:
+    """A session without a graph.
+
+    It is of the kind that takes a `GraphDef`. The other kind keeps the graph a second time, with
+    the shape of each tensor, which takes longer than to read the weights.
+    """
+    options = tf.TF_NewSessionOptions()
+    try:
+        with _status("") as status:
+            tf.TF_SetConfig(options, config, len(config), status)
+            return tf.TF_NewDeprecatedSession(options, status)
+    finally:
+        tf.TF_DeleteSessionOptions(options)
+
+
+def _close(session: int) -> None:
     with contextlib.suppress(CallError), _status("") as status:
-        tf.TF_CloseSession(session, status)
-        tf.TF_DeleteSession(session, status)
-    tf.TF_DeleteGraph(graph)
+        tf.TF_CloseDeprecatedSession(session, status)
+        tf.TF_DeleteDeprecatedSession(session, status)
+
+
+def _texts(texts: Iterable[str]) -> ctypes.Array:
+    """An array of texts in C."""
+    encoded = [text.encode() for text in texts]
+    return (ctypes.c_char_p * len(encoded))(*encoded)
 
 
 def _tensor(value: ArrayLike, number: int) -> int:
