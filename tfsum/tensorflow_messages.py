@@ -81,13 +81,8 @@ MESSAGES: dict[str, dict[str, str]] = {
         "ConfigProto": "10 graph_options GraphOptions",
         "GraphOptions": "10 rewrite_options RewriterConfig",
         "RewriterConfig": (
-            "1 layout_optimizer int32, 4 memory_optimization int32, 8"
-            " dependency_optimization int32, 9 loop_optimization"
-            " int32, 11 debug_stripper int32, 12 meta_optimizer_iterations int32, 13"
-            " shape_optimization int32, 15 scoped_allocator_optimization int32, 18"
-            " pin_to_host_optimization int32, 22 implementation_selector int32, 23"
-            " auto_mixed_precision int32, 24 common_subgraph_elimination int32, 31"
-            " auto_mixed_precision_onednn_bfloat16 int32, 32 disable_tfg_optimizer bool"
+            "12 meta_optimizer_iterations int32, 32 disable_tfg_optimizer bool, 100 optimizers"
+            " [string]"
         ),
     },
     "tensorflow.serving": {

@@ -1,7 +1,6 @@
 """A model in TensorFlow's C library answers as the same model does in TensorFlow's Python."""
 
 import gc
-import inspect
 import json
 import os
 import pickle
@@ -32,15 +31,9 @@ TEXTS = [
 ]
 
 
-CONFIG = "tfsum.inference.c_session._config"
-optimized_config = inspect.unwrap(c_session._config)  # as users have it (fixtures/unoptimized.py)
-
-
 @pytest.fixture(scope="module")
 def session(transformer):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CONFIG, optimized_config)
-        opened = exported_model.open_model(transformer.folder, read_description(transformer.folder))
+    opened = exported_model.open_model(transformer.folder, read_description(transformer.folder))
     assert isinstance(opened, CSession)
     return opened
 
@@ -49,8 +42,7 @@ def test_answers_are_those_of_python(session, transformer):
     check_answers(session, transformer.eager)
 
 
-def test_answers_of_a_model_that_writes_are_those_of_python(monkeypatch):
-    monkeypatch.setattr(CONFIG, optimized_config)
+def test_answers_of_a_model_that_writes_are_those_of_python():
     folder = shipped_model("transformer_tatoeba_en_fr")
     description = read_description(folder)
     check_answers(CSession(folder, description), EagerModel(folder, description))
@@ -110,20 +102,16 @@ def test_a_broken_model_is_an_error(tmp_path, file, missing):
         CSession(folder, {"ops": "core"})
 
 
-def test_the_settings_are_those_that_tensorflow_reads():
+@pytest.mark.parametrize("compute", c_session.PASSES)
+def test_the_settings_are_those_that_tensorflow_reads(compute):
     settings = config_pb2.ConfigProto.FromString(
-        optimized_config("float32")
+        c_session._config(compute)
     ).graph_options.rewrite_options
-    off = {name for name in c_session.SKIPPED if getattr(settings, name) == settings.OFF}
-    assert off == set(c_session.SKIPPED)
-    assert settings.memory_optimization == rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
-    assert settings.meta_optimizer_iterations == rewriter_config_pb2.RewriterConfig.ONE
-    assert {field.name for field, _ in settings.ListFields()} == {
-        *c_session.SKIPPED,
-        "disable_tfg_optimizer",
-        "memory_optimization",
-        "meta_optimizer_iterations",
-    }
+    assert settings == rewriter_config_pb2.RewriterConfig(
+        optimizers=c_session.PASSES[compute],
+        disable_tfg_optimizer=True,
+        meta_optimizer_iterations=rewriter_config_pb2.RewriterConfig.ONE,
+    )
 
 
 def test_texts_are_given_back_to_the_system():

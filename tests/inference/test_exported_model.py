@@ -11,7 +11,6 @@ import tfsum
 from tfsum.cli.main import main
 from tfsum.errors import Error
 from tfsum.inference import exported_model
-from tfsum.inference.c_session import _config
 from tfsum.inference.exported_model import computed_in, has_bfloat16
 from tfsum.inference.saved_model import read_description
 from tfsum.serving.version_folders import load_servable
@@ -36,14 +35,6 @@ def test_a_processor_without_it(without_bfloat16):
 def test_another_type():
     with pytest.raises(Error, match="compute is 'int8'; expected one of float32, bfloat16, auto"):
         tfsum.load(compute="int8")
-
-
-def test_tensorflow_reads_the_setting():
-    from tensorflow.core.protobuf import config_pb2
-
-    config = config_pb2.ConfigProto.FromString(_config("bfloat16"))
-    rewrites = config.graph_options.rewrite_options
-    assert rewrites.auto_mixed_precision_onednn_bfloat16 == rewrites.ON
 
 
 @pytest.fixture(scope="module")
