@@ -65,12 +65,13 @@ MESSAGES: dict[str, dict[str, str]] = {
         "MetaInfoDef": "4 tags [string]",
         "GraphDef": "1 node [NodeDef], 2 library FunctionDefLibrary",
         "NodeDef": "1 name string, 2 op string, 3 input [string], 5 attr {AttrValue}",
-        "AttrValue": "1 list ListValue, 8 tensor TensorProto, 10 func NameAttrList",
+        "AttrValue": "1 list ListValue, 6 type int32, 8 tensor TensorProto, 10 func NameAttrList",
         "ListValue": "9 func [NameAttrList]",
         "NameAttrList": "1 name string, 2 attr {AttrValue}",
         "FunctionDefLibrary": "1 function [FunctionDef]",
-        "FunctionDef": "1 signature OpDef, 3 node_def [NodeDef]",
-        "OpDef": "1 name string",
+        "FunctionDef": "1 signature OpDef, 3 node_def [NodeDef], 4 ret {string}",
+        "OpDef": "1 name string, 2 input_arg [ArgDef]",
+        "ArgDef": "1 name string",
         "SaverDef": (
             "1 filename_tensor_name string, 2 save_tensor_name string, 3 restore_op_name string"
         ),

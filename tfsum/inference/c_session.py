@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
+from tfsum.inference.kernels import BFLOAT16, FLOAT, convert_kernels
 from tfsum.loading import quiet
 from tfsum.tensorflow_messages import Fields, message
 
@@ -42,17 +43,19 @@ ONE = 1
 # The passes of TensorFlow's optimizer over a graph. The graph is small already, and each pass takes
 # as long as a document: in float32 those that are left out take 1.3 s of the first answer and give
 # back nothing of a document of 5 kB and 5 % of one of 20 kB; in bfloat16 a tenth of that one.
+INLINED = ("pruning", "function")
 PASSES = {
-    "float32": ("pruning", "function"),
+    "float32": INLINED,
+    "openvino": INLINED,
     "bfloat16": (
-        "pruning",
-        "function",
+        *INLINED,
         "constfold",
         "auto_mixed_precision_onednn_bfloat16",
         "arithmetic",
         "remap",
     ),
 }
+KERNELS = {"float32": FLOAT, "bfloat16": BFLOAT16}  # TensorFlow's numbers of their types
 
 
 class CallError(Error):
@@ -142,7 +145,7 @@ class CSession:
     Args:
         folder: Directory `.../NAME/VERSION`.
         description: Content of its assets.extra/tfsum.json.
-        compute: "float32" or "bfloat16".
+        compute: "float32", "bfloat16", or "openvino", which leaves all weights as they are stored.
 
     Attributes:
         signatures: Name of a signature -> the names of its inputs.
@@ -172,14 +175,15 @@ class CSession:
 
         with quiet():
             try:
+                if compute in KERNELS:
+                    convert_kernels(graph, KERNELS[compute])
                 self._session = _new_session(_config(compute))
                 weakref.finalize(self, _close, self._session)
                 self._extend(graph.graph_def)
                 self._restore(graph.saver_def)
-            except CallError as error:
-                raise ExportError(
-                    f"{folder}: cannot be loaded ({error.reason}); {BROKEN}"
-                ) from None
+            except (CallError, LookupError) as error:
+                reason = getattr(error, "reason", error)
+                raise ExportError(f"{folder}: cannot be loaded ({reason}); {BROKEN}") from None
 
     def _extend(self, graph: Fields) -> None:
         """Adds a `GraphDef` to the session, which has none."""
@@ -215,7 +219,7 @@ class CSession:
         return self._run(self._definitions[signature], signature, inputs)
 
     def variables(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """Reads weights as they are stored.
+        """Reads weights, of a session for "openvino".
 
         Args:
             names: Names of variables.

@@ -47,7 +47,7 @@ class OpenVinoModel:
         with needs_extra("openvino", "compute='openvino'"):
             from tfsum.inference.openvino_encoder import OpenVinoEncoder
 
-        self._session = CSession(folder, description)
+        self._session = CSession(folder, description, "openvino")
         self.signatures = self._session.signatures
         weights = [name for name in description["weights"] if name.startswith("bert/")]
         self._encoder = OpenVinoEncoder(self._session.variables(weights), description["config"])
