@@ -174,8 +174,8 @@ def read_definitions(folder: str | pathlib.Path) -> dict[str, Fields]:
 
     Example:
         >>> from tfsum.inference.saved_model import shipped_model
-        >>> sorted(read_definitions(shipped_model()))[1:4]
-        ['extract', 'keywords', 'score']
+        >>> {"extract", "keywords", "score"} <= set(read_definitions(shipped_model()))
+        True
     """
     for graph in read_graphs(folder):
         if "serve" in graph.meta_info_def.tags:
