@@ -16,6 +16,7 @@ from tfsum.text.expected_rouge import (
     AUTOMATIC,
     CANDIDATES,
     FEWEST,
+    LEAST_WORDS,
     MOST,
     USUAL,
     expected_rouge_ranks,
@@ -77,19 +78,27 @@ class _Rule:
 
     def __init__(self, document, most, word_head):
         self.bags = [_bags(pieces) for pieces, _ in document]
-        self.expected = Counter(), Counter()
+        by_score, by_word = (Counter(), Counter()), (Counter(), Counter())
         mass = sum(p for _, p in document)
         for (pieces, p), bags in zip(document, self.bags):
-            half = 0.5 if word_head else 1.0
-            for total, bag in zip(self.expected, bags):
+            for total, bag in zip(by_score, bags):
                 for gram, n in bag.items():
-                    total[gram] += half * n * p * most / mass if mass else 0.0
-            if word_head:
-                words = [piece for piece in pieces if WORDS[piece[0]]]
-                for word, one, _ in words:
-                    self.expected[0][word] += one / 2
-                for (word, _, two), (following, *_) in zip(words, words[1:]):
-                    self.expected[1][word, following] += two / 2
+                    total[gram] += n * p * most / mass if mass else 0.0
+            words = [piece for piece in pieces if WORDS[piece[0]]]
+            for word, one, _ in words:
+                by_word[0][word] += one
+            for (word, _, two), (following, *_) in zip(words, words[1:]):
+                by_word[1][word, following] += two
+        self.expected = by_score
+        if word_head:
+            self.expected = tuple(map(self._mean, by_score, by_word))
+
+    @staticmethod
+    def _mean(by_score, by_word):
+        """Of both, the words together at least LEAST_WORDS of the scores."""
+        more = max(1.0, LEAST_WORDS * by_score.total() / (by_word.total() or 1.0))
+        grams = by_score.keys() | by_word.keys()
+        return Counter({gram: (by_score[gram] + more * by_word[gram]) / 2 for gram in grams})
 
     def __call__(self, indices):
         values = []

@@ -22,6 +22,12 @@ from tfsum.text.rows import Rows
 from tfsum.text.selection import may_be_chosen
 
 
+def _faults(sentence, english):
+    """The names of a sentence's faults."""
+    found = faults(tf.constant([sentence]), tf.constant([english]))
+    return [name for name, flags in found.items() if flags.numpy()[0]]
+
+
 @pytest.mark.parametrize(
     "sentence, rest",
     [
@@ -70,8 +76,7 @@ def test_datelines(sentence, rest):
     ],
 )
 def test_faults(sentence, expected):
-    found = faults(tf.constant([sentence]), tf.constant([True]))
-    assert [name for name, flags in found.items() if flags.numpy()[0]] == expected
+    assert _faults(sentence, english=True) == expected
 
 
 def test_shares():
@@ -194,8 +199,7 @@ def test_antecedents(sentences, pairs):
     ],
 )
 def test_faults_by_the_tables_of_languages(sentence, expected):
-    found = faults(tf.constant([sentence]), tf.constant([False]))
-    assert [name for name, flags in found.items() if flags.numpy()[0]] == expected
+    assert _faults(sentence, english=False) == expected
 
 
 def test_rules_of_english_are_for_english():

@@ -9,8 +9,7 @@ again beside the others, which gives what the best of all sets would give (docs/
 
 The expected numbers come from the scores of the sentences, by which an n-gram counts as often as
 its sentences are likely to be in the summary, and where the model has a word head they are the mean
-of these and of what that expects, as many as a summary of so many sentences can be expected to
-have.
+of these and of what that expects, which is raised to `LEAST_WORDS` of them where it is less.
 """
 
 import functools
@@ -29,8 +28,8 @@ CANDIDATES = 64  # the best of each document by score: more than most documents 
 ORDERS = 2  # unigrams and bigrams
 AUTOMATIC = -1  # a number of sentences: as many as are expected to score best
 FEWEST, USUAL, MOST = 2, 3, 4  # of these; a summary is expected to have the usual number
-# Of the n-grams that the scores expect, those that the words must at least: a model that expects a
-# title would fill a summary of three sentences with the shortest ones.
+# The word head expects at least so many n-grams, as a share of those that the scores expect: where
+# it expects a title, a summary of three sentences would be filled with the shortest ones.
 LEAST_WORDS = 0.5
 
 
