@@ -50,6 +50,8 @@ class ExtractiveSummarizer(tf.Module):
             `tfsum.text.expected_rouge`).
         block_trigrams: Whether `serving_default` skips a sentence that repeats a word trigram of
             the summary.
+        lead_bias: How much more first sentences count by expected ROUGE, see
+            `tfsum.text.expected_rouge.expected_rouge_ranks`.
         storage: Storage of the weights, as in `StoredWeights`.
         frequent: The frequent words of the training corpus, see `frequent_words`; the share of a
             text's words that they are is an output.
@@ -87,6 +89,7 @@ class ExtractiveSummarizer(tf.Module):
         sentences: int | Literal["auto"] = 3,
         selection: str = "score",
         block_trigrams: bool = True,
+        lead_bias: float = 0.0,
         storage: str = "float32",
         frequent: Sequence[str] | None = None,
     ) -> None:
@@ -111,6 +114,7 @@ class ExtractiveSummarizer(tf.Module):
         self.max_sentences = max_sentences
         self.default_sentences = AUTOMATIC if sentences == "auto" else sentences
         self.default_block = block_trigrams
+        self.lead_bias = lead_bias
         self.selection, self.words = selection, tf.constant(is_word(word_piece.vocabulary))
 
     def automatic(self) -> dict[str, int]:
@@ -277,7 +281,7 @@ class ExtractiveSummarizer(tf.Module):
         """The signature `extract` of texts that were read."""
         relevant, nearest = self._relevances(read, embeddings, options.query)
         by_rouge = self.selection == "expected_rouge"
-        chosen = choose_sentences(read, options, relevant, self.words, by_rouge)
+        chosen = choose_sentences(read, options, relevant, self.words, by_rouge, self.lead_bias)
         return {**chosen, **nearest, **read.about}
 
     def _keywords(self, read: Read, most: tf.Tensor) -> dict[str, tf.Tensor]:
