@@ -302,19 +302,23 @@ class ExtractiveSummarizer(tf.Module):
         """How much sentences (N,) have to do with the queries (B,) to their texts, from 0 to 1; and
         `nearest` (B,), the best cosine with a query, of a model that embeds."""
         texts = read.per_text(read.pieces)
-        by_words = relevance(self.word_piece.tokenize(queries), texts, self.words)
-        if not self.reader.embeds:
-            return by_words, {}
+        rows = Rows.of(texts)
 
-        def cosines() -> tf.Tensor:
+        def answers() -> tuple[tf.Tensor, tf.Tensor]:
+            by_words = relevance(self.word_piece.tokenize(queries), texts, self.words)
+            if not self.reader.embeds:
+                return by_words, nothing
             of_queries = self.reader.embed_texts(queries)
             of_queries = tf.where((queries != "")[:, tf.newaxis], of_queries, 0.0)
-            return tf.reduce_sum(embeddings() * repeat(of_queries, read.count), 1)
+            near = tf.reduce_sum(embeddings() * repeat(of_queries, read.count), 1)
+            return with_meaning(by_words, near, rows), near
 
-        near = tf.cond(tf.reduce_any(queries != ""), cosines, lambda: tf.zeros_like(by_words))
-        rows = Rows.of(texts)
-        nearest = tf.maximum(rows.max(near), 0.0)  # of a text without sentences too
-        return with_meaning(by_words, near, rows), {"nearest": nearest}
+        nothing = tf.zeros_like(read.logits)
+        is_asked = tf.reduce_any(queries != "")
+        relevant, near = tf.cond(is_asked, answers, lambda: (nothing, nothing))
+        if not self.reader.embeds:
+            return relevant, {}
+        return relevant, {"nearest": tf.maximum(rows.max(near), 0.0)}  # of no sentences too
 
     @tf.function(
         input_signature=[
