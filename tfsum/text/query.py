@@ -5,14 +5,14 @@ import tensorflow as tf
 from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
-# The weight of meaning beside shared words. Of 60 validation questions in other words than their
-# answers, 0.45 to 0.5 answers most; lines of summaries, which share words with their sentences,
-# are found best with 0.2.
-MEANING = 0.45
+# What a cosine counts by which a sentence is above the mean of its text. Lines of summaries, which
+# share words with their sentences, are found better with less; of 60 validation questions in other
+# words than their answers 100 to 130 answers most (docs/asked_for.md).
+MEANING = 100.0
 
 
 def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -> tf.Tensor:
-    """BM25 of the sentences of texts, as a share of the best one's.
+    """BM25 of the sentences of texts.
 
     Source: Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond",
     section 3.4; the sentences of a text are its documents, and their rarity is log(1 + (S - s +
@@ -24,15 +24,15 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
         words: Pieces that count, (V,) bool.
 
     Returns:
-        float32 (N,) from 0 to 1, for all sentences of all texts, end to end; 0 for those of a text
-        that holds no piece of its query.
+        float32 (N,) from 0 on, for all sentences of all texts, end to end; 0 for those without a
+        piece of their query.
 
     Example:
         >>> pieces = tf.ragged.constant([[[1, 2], [1, 3], [1, 1]]])
         >>> words = tf.constant([False, True, True, True])
         >>> found = relevance(tf.ragged.constant([[1, 3]]), pieces, words)
         >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.12', '1.00', '0.17']
+        ['0.13', '1.11', '0.19']
     """
     vocabulary, documents = tf.size(words, tf.int64), Rows.of(pieces)
 
@@ -71,16 +71,14 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
     rarity = tf.math.log(1.0 + (sentences - holding + 0.5) / (holding + 0.5))
 
     saturated = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * relative))
-    scores = in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
-    best = documents.to_values(documents.max(scores))
-    return scores / tf.where(best > 0.0, best, 1.0)
+    return in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
 
 
 def with_meaning(by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows) -> tf.Tensor:
-    """Relevance by words and by meaning together.
+    """BM25 and meaning together.
 
-    The cosines of a text all lie within a small range: each counts as a share of the way from their
-    mean to the best one.
+    The cosines of a text all lie within a small range: what one is above their mean counts. BM25
+    grows with what a sentence shares with the query, so that meaning decides where that is little.
 
     Args:
         by_words: Result of `relevance`, (N,).
@@ -88,17 +86,31 @@ def with_meaning(by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows) -> tf.Ten
         texts: The text of each sentence.
 
     Returns:
-        float32 (N,) from 0 to 1, the best sentence of a text 1.
+        float32 (N,) from 0 on.
 
     Example:
         >>> rows = Rows(tf.constant([0, 0, 0]), 1)
-        >>> found = with_meaning(tf.constant([0.0, 1.0, 0.0]), tf.constant([0.7, 0.9, 0.85]), rows)
-        >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.00', '1.00', '0.18']
+        >>> found = with_meaning(tf.constant([0.0, 5.0, 0.0]), tf.constant([0.6, 0.7, 0.8]), rows)
+        >>> [f"{value:.1f}" for value in found.numpy()]
+        ['0.0', '5.0', '10.0']
     """
     mean = texts.to_values(texts.sum(cosines) / tf.maximum(texts.sizes(), 1.0))
-    best = texts.to_values(texts.max(cosines))
-    by_meaning = tf.maximum(cosines - mean, 0.0) / tf.where(best > mean, best - mean, 1.0)
-    both = (1.0 - MEANING) * by_words + MEANING * by_meaning
-    best = texts.to_values(texts.max(both))
-    return both / tf.where(best > 0.0, best, 1.0)
+    return by_words + MEANING * tf.maximum(cosines - mean, 0.0)
+
+
+def of_best(values: tf.Tensor, texts: Rows) -> tf.Tensor:
+    """Values of sentences as shares of the best one's of their text.
+
+    Args:
+        values: Values of the sentences, (N,), 0 or more.
+        texts: The text of each sentence.
+
+    Returns:
+        float32 (N,) from 0 to 1; 0 for those of a text without a value above 0.
+
+    Example:
+        >>> of_best(tf.constant([0.0, 2.0, 4.0]), Rows(tf.constant([0, 1, 1]), 2)).numpy().tolist()
+        [0.0, 0.5, 1.0]
+    """
+    best = texts.to_values(texts.max(values))
+    return values / tf.where(best > 0.0, best, 1.0)

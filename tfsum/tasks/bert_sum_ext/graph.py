@@ -14,7 +14,7 @@ from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.bert_sum_ext.reading import Reader, columns
 from tfsum.tasks.bert_sum_ext.reading_outputs import read_again, reading_outputs
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
-from tfsum.text.query import relevance, with_meaning
+from tfsum.text.query import of_best, relevance, with_meaning
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
@@ -298,9 +298,10 @@ class ExtractiveSummarizer(tf.Module):
         """How much sentences (N,) have to do with the queries (B,) to their texts, from 0 to 1; and
         `nearest` (B,), the best cosine with a query, of a model that embeds."""
         texts = read.per_text(read.pieces)
+        rows = Rows.of(texts)
         by_words = relevance(self.word_piece.tokenize(queries), texts, self.words)
         if not self.reader.embeds:
-            return by_words, {}
+            return of_best(by_words, rows), {}
 
         def cosines() -> tf.Tensor:
             of_queries = self.reader.embed_texts(queries)
@@ -308,9 +309,8 @@ class ExtractiveSummarizer(tf.Module):
             return tf.reduce_sum(embeddings() * repeat(of_queries, read.count), 1)
 
         near = tf.cond(tf.reduce_any(queries != ""), cosines, lambda: tf.zeros_like(by_words))
-        rows = Rows.of(texts)
         nearest = tf.maximum(rows.max(near), 0.0)  # of a text without sentences too
-        return with_meaning(by_words, near, rows), {"nearest": nearest}
+        return of_best(with_meaning(by_words, near, rows), rows), {"nearest": nearest}
 
     @tf.function(
         input_signature=[
