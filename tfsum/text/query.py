@@ -36,22 +36,24 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
     """
     vocabulary, documents = tf.size(words, tf.int64), Rows.of(pieces)
 
-    def counted(rows: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """The rows and the pieces (M,) of those that count."""
-        counts = tf.gather(words, rows.flat_values)
-        ids = tf.cast(rows.flat_values, tf.int64)
-        return tf.boolean_mask(Rows.of(rows).owner, counts), tf.boolean_mask(ids, counts)
-
     # (N,) the length of each sentence, and the mean of its text
-    owner, ids = counted(pieces.values)
-    asking, asked = counted(queries)
-    length = Rows(owner, tf.size(documents.owner, tf.int64)).sizes()
+    ids, splits = pieces.flat_values, tf.cast(pieces.values.row_splits, tf.int64)
+    counted = tf.cumsum(tf.cast(tf.gather(words, ids), tf.int32))
+    counted = tf.gather(tf.pad(counted, [[1, 0]]), splits)
+    length = tf.cast(counted[1:] - counted[:-1], tf.float32)
     mean = documents.sum(length) / documents.sizes()
 
+    # (Q,) the pieces of the queries that count
+    place = tf.where(tf.gather(words, queries.flat_values))[:, 0]
+    asking = tf.gather(Rows.of(queries).owner, place)
+    asked = tf.cast(tf.gather(queries.flat_values, place), tf.int64)
+
     # (E,) the different pieces of a query in each sentence, and how often it has them
-    is_asked = tf.gather(Rows(asked, vocabulary).any(tf.ones_like(asked, tf.bool)), ids)
-    owner, ids = tf.boolean_mask(owner, is_asked), tf.boolean_mask(ids, is_asked)
-    entries, occurrences = Rows.of_equal(owner * vocabulary + ids)
+    is_asked = Rows(asked, vocabulary).any(tf.ones_like(asked, tf.bool))
+    place = tf.where(tf.gather(is_asked, ids))[:, 0]
+    owner = tf.searchsorted(splits[1:], place, "right", tf.int64)
+    keys = owner * vocabulary + tf.cast(tf.gather(ids, place), tf.int64)
+    entries, occurrences = Rows.of_equal(keys)
     often, piece = occurrences.sizes(), entries % vocabulary
     in_sentence = Rows(entries // vocabulary, tf.size(length, tf.int64))
     relative = in_sentence.to_values(length) / in_sentence.to_values(documents.to_values(mean))
