@@ -1,4 +1,4 @@
-"""`relevance` beside BM25 as its formula says, in Python's numbers."""
+"""`relevance` beside BM25 as its formula says, in Python's numbers, and meaning beside numpy's."""
 
 import math
 
@@ -7,15 +7,18 @@ import numpy as np
 import tensorflow as tf
 from hypothesis import given
 
-from tfsum.text.query import K1, B, relevance
+from tfsum.text.query import K1, MEANING, SENTENCES, B, of_best, relevance, with_meaning
+from tfsum.text.rows import Rows
 
 WORDS = np.array([False, True, True, True, True, False])  # pieces 0 and 5 are punctuation
 PIECES = st.lists(st.integers(0, 5), max_size=6)
+BM25 = st.just(0.0) | st.floats(0.125, 9, width=32)
+COSINES = st.floats(-1, 1, width=32)
 DOCUMENTS = st.lists(st.tuples(st.lists(PIECES, max_size=5), PIECES), min_size=1, max_size=3)
 
 
 def _bm25(sentences, query):
-    """Robertson and Zaragoza 2009, section 3.4, divided by the largest."""
+    """Robertson and Zaragoza 2009, section 3.4."""
     sentences = [[i for i in sentence if WORDS[i]] for sentence in sentences]
     mean = sum(map(len, sentences)) / len(sentences)
     scores = []
@@ -29,7 +32,7 @@ def _bm25(sentences, query):
                 length = 1 - B + B * len(sentence) / mean
                 score += rarity * often * (K1 + 1) / (often + K1 * length)
         scores.append(score)
-    return [score / (max(scores) or 1.0) for score in scores]
+    return scores
 
 
 @given(DOCUMENTS)
@@ -48,3 +51,20 @@ def test_bm25(documents):
     )
     expected = [value for d, q in documents if d for value in _bm25(d, q)]
     np.testing.assert_allclose(relevance(queries, pieces, WORDS), expected, rtol=1e-5, atol=1e-6)
+
+
+@given(st.lists(st.lists(st.tuples(BM25, COSINES), max_size=25), max_size=3))
+def test_meaning_counts_above_the_mean_of_its_own_text(documents):
+    values = np.array([pair for d in documents for pair in d], np.float32).reshape(-1, 2)
+    owner = [i for i, d in enumerate(documents) for _ in d]
+    expected, shares = [], []
+    for d in filter(None, documents):
+        words, cosines = np.array(d).T
+        weight = MEANING * min(len(d) / SENTENCES, 1)
+        expected += (words + weight * np.maximum(cosines - cosines.mean(), 0)).tolist()
+        shares += (words / (words.max() or 1.0)).tolist()
+
+    rows = Rows(tf.constant(owner, tf.int64), tf.constant(len(documents), tf.int64))
+    found = with_meaning(values[:, 0], values[:, 1], rows)
+    np.testing.assert_allclose(found, expected, atol=1e-3)  # 100 times float32's 1e-7, and sums
+    np.testing.assert_allclose(of_best(values[:, 0], rows), shares, rtol=1e-5)

@@ -5,14 +5,17 @@ import tensorflow as tf
 from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
-# The weight of meaning beside shared words. Of 60 validation questions in other words than their
-# answers, 0.45 to 0.5 answers most; lines of summaries, which share words with their sentences,
-# are found best with 0.2.
-MEANING = 0.45
+# What a cosine counts by which a sentence is above the mean of its text. Lines of summaries, which
+# share words with their sentences, are found better with less; of 60 validation questions in other
+# words than their answers 100 to 130 answers most (docs/asked_for.md).
+MEANING = 100.0
+# Of a text with fewer sentences than so many it counts less, as BM25 does there, where a word that
+# one of three sentences has is not rare.
+SENTENCES = 20.0
 
 
 def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -> tf.Tensor:
-    """BM25 of the sentences of texts, as a share of the best one's.
+    """BM25 of the sentences of texts.
 
     Source: Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond",
     section 3.4; the sentences of a text are its documents, and their rarity is log(1 + (S - s +
@@ -24,34 +27,36 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
         words: Pieces that count, (V,) bool.
 
     Returns:
-        float32 (N,) from 0 to 1, for all sentences of all texts, end to end; 0 for those of a text
-        that holds no piece of its query.
+        float32 (N,) from 0 on, for all sentences of all texts, end to end; 0 for those without a
+        piece of their query.
 
     Example:
         >>> pieces = tf.ragged.constant([[[1, 2], [1, 3], [1, 1]]])
         >>> words = tf.constant([False, True, True, True])
         >>> found = relevance(tf.ragged.constant([[1, 3]]), pieces, words)
         >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.12', '1.00', '0.17']
+        ['0.13', '1.11', '0.19']
     """
     vocabulary, documents = tf.size(words, tf.int64), Rows.of(pieces)
 
-    def counted(rows: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """The rows and the pieces (M,) of those that count."""
-        counts = tf.gather(words, rows.flat_values)
-        ids = tf.cast(rows.flat_values, tf.int64)
-        return tf.boolean_mask(Rows.of(rows).owner, counts), tf.boolean_mask(ids, counts)
-
     # (N,) the length of each sentence, and the mean of its text
-    owner, ids = counted(pieces.values)
-    asking, asked = counted(queries)
-    length = Rows(owner, tf.size(documents.owner, tf.int64)).sizes()
+    ids, splits = pieces.flat_values, tf.cast(pieces.values.row_splits, tf.int64)
+    counted = tf.cumsum(tf.cast(tf.gather(words, ids), tf.int32))
+    counted = tf.gather(tf.pad(counted, [[1, 0]]), splits)
+    length = tf.cast(counted[1:] - counted[:-1], tf.float32)
     mean = documents.sum(length) / documents.sizes()
 
+    # (Q,) the pieces of the queries that count
+    place = tf.where(tf.gather(words, queries.flat_values))[:, 0]
+    asking = tf.gather(Rows.of(queries).owner, place)
+    asked = tf.cast(tf.gather(queries.flat_values, place), tf.int64)
+
     # (E,) the different pieces of a query in each sentence, and how often it has them
-    is_asked = tf.gather(Rows(asked, vocabulary).any(tf.ones_like(asked, tf.bool)), ids)
-    owner, ids = tf.boolean_mask(owner, is_asked), tf.boolean_mask(ids, is_asked)
-    entries, occurrences = Rows.of_equal(owner * vocabulary + ids)
+    is_asked = Rows(asked, vocabulary).any(tf.ones_like(asked, tf.bool))
+    place = tf.where(tf.gather(is_asked, ids))[:, 0]
+    owner = tf.searchsorted(splits[1:], place, "right", tf.int64)
+    keys = owner * vocabulary + tf.cast(tf.gather(ids, place), tf.int64)
+    entries, occurrences = Rows.of_equal(keys)
     often, piece = occurrences.sizes(), entries % vocabulary
     in_sentence = Rows(entries // vocabulary, tf.size(length, tf.int64))
     relative = in_sentence.to_values(length) / in_sentence.to_values(documents.to_values(mean))
@@ -71,16 +76,15 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
     rarity = tf.math.log(1.0 + (sentences - holding + 0.5) / (holding + 0.5))
 
     saturated = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * relative))
-    scores = in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
-    best = documents.to_values(documents.max(scores))
-    return scores / tf.where(best > 0.0, best, 1.0)
+    return in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
 
 
 def with_meaning(by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows) -> tf.Tensor:
-    """Relevance by words and by meaning together.
+    """BM25 and meaning together.
 
-    The cosines of a text all lie within a small range: each counts as a share of the way from their
-    mean to the best one.
+    The cosines of a text all lie within a small range: what one is above their mean counts. BM25
+    grows with what a sentence shares with the query, so that meaning decides where that is little.
+    Where a text has few sentences both count less.
 
     Args:
         by_words: Result of `relevance`, (N,).
@@ -88,17 +92,33 @@ def with_meaning(by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows) -> tf.Ten
         texts: The text of each sentence.
 
     Returns:
-        float32 (N,) from 0 to 1, the best sentence of a text 1.
+        float32 (N,) from 0 on.
 
     Example:
         >>> rows = Rows(tf.constant([0, 0, 0]), 1)
-        >>> found = with_meaning(tf.constant([0.0, 1.0, 0.0]), tf.constant([0.7, 0.9, 0.85]), rows)
-        >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.00', '1.00', '0.18']
+        >>> found = with_meaning(tf.constant([0.0, 1.0, 0.0]), tf.constant([0.6, 0.7, 0.8]), rows)
+        >>> [f"{value:.1f}" for value in found.numpy()]
+        ['0.0', '1.0', '1.5']
     """
-    mean = texts.to_values(texts.sum(cosines) / tf.maximum(texts.sizes(), 1.0))
-    best = texts.to_values(texts.max(cosines))
-    by_meaning = tf.maximum(cosines - mean, 0.0) / tf.where(best > mean, best - mean, 1.0)
-    both = (1.0 - MEANING) * by_words + MEANING * by_meaning
-    best = texts.to_values(texts.max(both))
-    return both / tf.where(best > 0.0, best, 1.0)
+    size = texts.sizes()
+    mean = texts.sum(cosines) / tf.maximum(size, 1.0)
+    weight = MEANING * tf.minimum(size / SENTENCES, 1.0)
+    return by_words + texts.to_values(weight) * tf.maximum(cosines - texts.to_values(mean), 0.0)
+
+
+def of_best(values: tf.Tensor, texts: Rows) -> tf.Tensor:
+    """Values of sentences as shares of the best one's of their text.
+
+    Args:
+        values: Values of the sentences, (N,), 0 or more.
+        texts: The text of each sentence.
+
+    Returns:
+        float32 (N,) from 0 to 1; 0 for those of a text without a value above 0.
+
+    Example:
+        >>> of_best(tf.constant([0.0, 2.0, 4.0]), Rows(tf.constant([0, 1, 1]), 2)).numpy().tolist()
+        [0.0, 0.5, 1.0]
+    """
+    best = texts.to_values(texts.max(values))
+    return values / tf.where(best > 0.0, best, 1.0)

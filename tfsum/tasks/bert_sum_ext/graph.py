@@ -14,7 +14,7 @@ from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.bert_sum_ext.reading import Reader, columns
 from tfsum.tasks.bert_sum_ext.reading_outputs import read_again, reading_outputs
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
-from tfsum.text.query import relevance, with_meaning
+from tfsum.text.query import of_best, relevance, with_meaning
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
@@ -316,6 +316,7 @@ class ExtractiveSummarizer(tf.Module):
         nothing = tf.zeros_like(read.logits)
         is_asked = tf.reduce_any(queries != "")
         relevant, near = tf.cond(is_asked, answers, lambda: (nothing, nothing))
+        relevant = of_best(relevant, rows)
         if not self.reader.embeds:
             return relevant, {}
         return relevant, {"nearest": tf.maximum(rows.max(near), 0.0)}  # of no sentences too
