@@ -11,7 +11,6 @@ from tfsum.decoding.strategy import Source, ids_of
 from tfsum.errors import Error
 from tfsum.layers import CopyAttention, padding_mask
 from tfsum.layers.copy_attention import last_two
-from tfsum.layers.known_values import check_ids
 from tfsum.models.label_smoothing import label_smoothing_loss
 from tfsum.models.model import Model
 from tfsum.tensor import Tensor
@@ -51,12 +50,11 @@ class EncoderDecoder(Model):
         # In a cache and not in a dict, which Keras would track as part of the model.
         self._compiled = functools.lru_cache(maxsize=8)(functools.partial(_Generation, self))
 
-    def check_inputs(self, x: dict, y: Tensor | None = None, names: Sequence[str] = ()) -> None:
-        """Checks the ids too."""
-        super().check_inputs(x, y, names)
+    @property
+    def sizes_of_ids(self) -> dict[str, int]:
+        """Input of ids -> the number of its embeddings."""
         targets = self.target_embedding.input_dim
-        sizes = {"source_ids": self.source_vocabulary_size, "target_ids": targets}
-        check_ids(type(self).__name__, x, sizes)
+        return {"source_ids": self.source_vocabulary_size, "target_ids": targets}
 
     def read(self, source: Source, training: bool | None = None) -> tuple[Tensor, Tensor]:
         """Encodes sources.

@@ -8,8 +8,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 from tfsum.formats import model_folder, weight_names
+from tfsum.layers.known_values import check_ids
 from tfsum.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ def check_backend() -> None:
         >>> check_backend()
     """
     name = keras.backend.backend()
-    if name not in BACKENDS:
-        raise Error(
-            f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set"
-            f" KERAS_BACKEND to one of {', '.join(BACKENDS)} before Keras is imported"
-        )
+    require(
+        name in BACKENDS,
+        f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set"
+        f" KERAS_BACKEND to one of {', '.join(BACKENDS)} before Keras is imported",
+    )
 
 
 class Model(keras.Model):
@@ -52,10 +53,6 @@ class Model(keras.Model):
         Error: The backend of Keras is neither TensorFlow nor JAX.
 
     Example:
-        >>> import keras
-        >>> import numpy as np
-        >>> from keras import ops
-        >>> from tfsum.models.model import Model
         >>> class Total(Model):
         ...     def __init__(self):
         ...         super().__init__()
@@ -194,11 +191,13 @@ class Model(keras.Model):
 
     def refuse_if(self, wrong: object, argument: str, expected: str) -> None:
         """Raises an Error that names an argument of the class where it is wrong."""
-        if wrong:
-            raise Error(
-                f"{type(self).__name__}: {argument} is {self.config[argument]!r}; it must be"
-                f" {expected}"
-            )
+        found = f"{type(self).__name__}: {argument} is {self.config[argument]!r}"
+        require(not wrong, f"{found}; it must be {expected}")
+
+    @property
+    def sizes_of_ids(self) -> dict[str, int]:
+        """Input of ids -> the number of its embeddings."""
+        return {}
 
     def labels_of(self, x: dict, y: Tensor | None) -> Tensor:
         """Returns the labels of a batch: `y`, or the input called `label_name`."""
@@ -251,6 +250,7 @@ class Model(keras.Model):
                 first_size, first_name = sizes.setdefault(axis, (size, name))
                 if None not in (size, first_size) and size != first_size:
                     raise Error(f"{problem} {first_size} {axis}, as {first_name} has")
+        check_ids(model, x, self.sizes_of_ids)
 
     def follow_terms(self, terms: Tensor, weight: Tensor) -> None:
         """Updates the running means of `loss_terms` with the terms of a global batch's loss."""
