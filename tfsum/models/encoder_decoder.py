@@ -11,6 +11,7 @@ from tfsum.decoding.strategy import Source, ids_of
 from tfsum.errors import Error
 from tfsum.layers import CopyAttention, padding_mask
 from tfsum.layers.copy_attention import last_two
+from tfsum.layers.known_values import check_ids
 from tfsum.models.label_smoothing import label_smoothing_loss
 from tfsum.models.model import Model
 from tfsum.tensor import Tensor
@@ -257,6 +258,7 @@ class EncoderDecoder(Model):
         if not isinstance(inputs, dict):
             inputs = {"source_ids": inputs}
         self.check_inputs(inputs, names=self.source_names)
+        check_ids(type(self).__name__, inputs, self.sizes_of_ids)
         source = {name: inputs[name] for name in self.source_names}
         if len(source) > 1:
             return source

@@ -105,9 +105,10 @@ class Model(keras.Model):
         super().__init__(**kwargs)
 
     def __call__(self, inputs: dict, *args: object, **kwargs: object) -> Any:
-        """Keras's `__call__`, with the inputs checked (`check_inputs`)."""
+        """Keras's `__call__`, with the inputs checked (`check_inputs`, `check_ids`)."""
         if self.input_names_of_call:
             self.check_inputs(inputs, names=self.input_names_of_call)
+            check_ids(type(self).__name__, inputs, self.sizes_of_ids)
         return super().__call__(inputs, *args, **kwargs)
 
     def predict_outputs(self, inputs: Tensor | dict) -> Tensor | dict:
@@ -250,7 +251,6 @@ class Model(keras.Model):
                 first_size, first_name = sizes.setdefault(axis, (size, name))
                 if None not in (size, first_size) and size != first_size:
                     raise Error(f"{problem} {first_size} {axis}, as {first_name} has")
-        check_ids(model, x, self.sizes_of_ids)
 
     def follow_terms(self, terms: Tensor, weight: Tensor) -> None:
         """Updates the running means of `loss_terms` with the terms of a global batch's loss."""

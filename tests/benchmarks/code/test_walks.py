@@ -1,5 +1,6 @@
 """What a walk counts."""
 
+import asyncio
 import importlib
 import threading
 
@@ -20,6 +21,12 @@ class Reader:
 
 def unused():
     return 3
+"""
+
+COROUTINE = """
+async def clock():
+    await asyncio.sleep(0)
+    return "late"
 """
 
 
@@ -45,6 +52,20 @@ def test_what_an_import_executes_is_not_counted(tmp_path, monkeypatch):
         module = importlib.import_module("a_module_of_a_walk")
         assert walk == {} and module.f() == 1
     assert list(walk) == ["a_module_of_a_walk.py"]
+
+
+def test_a_coroutine_that_goes_on_is_of_the_walk_in_which_it_began(tmp_path, monkeypatch):
+    monkeypatch.setattr(walks, "PACKAGE", tmp_path)
+    names = {"__file__": str(tmp_path / "server.py"), "asyncio": asyncio}
+    exec(compile(COROUTINE, names["__file__"], "exec"), names)
+    with walks.traced() as walk:
+        clock = names["clock"]()
+        clock.send(None)
+        assert {line for _, line in walk["server.py"]} == {2, 3}
+        walk.clear()
+        with pytest.raises(StopIteration):
+            clock.send(None)
+    assert walk == {}
 
 
 def test_returns_to_a_room():
