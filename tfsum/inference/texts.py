@@ -2,7 +2,6 @@
 their tokens and costs; the parts in which a call computes them; and what was read of the last ones.
 Needs no TensorFlow, as in a client."""
 
-import collections
 import functools
 import itertools
 import math
@@ -338,7 +337,8 @@ class DocumentCache(Generic[T]):
 
     def __init__(self, limit: int) -> None:
         self._limit, self.size = limit, 0
-        self._kept: collections.OrderedDict[Hashable, tuple[T, int]] = collections.OrderedDict()
+        # those asked about last at the end
+        self._kept: dict[Hashable, tuple[T, int]] = {}
 
     def find(self, key: Hashable) -> T | None:
         """What was kept of a document; None where it was not, or not until now.
@@ -348,7 +348,7 @@ class DocumentCache(Generic[T]):
         """
         if key not in self._kept:
             return None
-        self._kept.move_to_end(key)
+        self._kept[key] = self._kept.pop(key)
         return self._kept[key][0]
 
     def keep(self, key: Hashable, read: T, size: int) -> None:
@@ -366,8 +366,7 @@ class DocumentCache(Generic[T]):
         self._kept[key] = read, size
         self.size += size
         while self.size > self._limit:
-            _, (_, oldest) = self._kept.popitem(last=False)
-            self.size -= oldest
+            self.size -= self._kept.pop(next(iter(self._kept)))[1]
 
     def values(self) -> list[T]:
         """What is kept, of the document asked about longest ago first."""
