@@ -9,6 +9,7 @@ from types import ModuleType
 # Name -> its module and what it prints.
 BENCHMARKS = {
     "summarizing": ("speed.summarizing", "milliseconds of documents, beside torch and others"),
+    "profile": ("speed.profile", "where the milliseconds of a call go, by kind of work"),
     "reading": ("speed.reading", "what a first and a further question about a text cost"),
     "training": ("speed.training", "tokens a second on a GPU or CPU, beside torch and KerasHub"),
     "step": ("speed.step", "what the exact step costs beside Keras's own"),

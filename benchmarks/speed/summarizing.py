@@ -176,16 +176,20 @@ def product_speed(dtype: str) -> float:
     return 2 * rows * columns * inner / min(taken)
 
 
-def floor_rows(config: dict) -> dict[str, results.Row]:
-    """Milliseconds that the products of the encoder take at the speed of one large product."""
+def floor(config: dict, lengths: list[int], speed: float) -> float:
+    """Seconds that the products of the encoder take for windows, at so many operations a second."""
     layers, width = config["num_hidden_layers"], config["hidden_size"]
     weights = 2 * layers * width * (4 * width + 2 * config["intermediate_size"])  # a token
+    return sum(length * (weights + 4 * layers * length * width) for length in lengths) / speed
+
+
+def floor_rows(config: dict) -> dict[str, results.Row]:
+    """Milliseconds that the products of the encoder take at the speed of one large product."""
     rows = {}
     for dtype in ("float32", "bfloat16"):
         speed = product_speed(dtype)
         rows[f"floor, {dtype}, {speed / 1e9:.0f} GF/s"] = {
-            f"{b} x {t}": f"{1000 * b * t * (weights + 4 * layers * t * width) / speed:.1f}"
-            for b, t in SHAPES
+            f"{b} x {t}": f"{1000 * floor(config, b * [t], speed):.1f}" for b, t in SHAPES
         }
     return rows
 

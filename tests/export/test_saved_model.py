@@ -392,12 +392,12 @@ def test_how_sentences_are_chosen_by_default_is_the_recipe_s(
 ):
     asked = []
     monkeypatch.setattr(extractive, "build", lambda *arguments: asked.append(arguments[3]) or 1 / 0)
-    other = {"selection": "expected_rouge", "block_trigrams": False}
+    other = {"selection": "expected_rouge", "block_trigrams": False, "lead_bias": 2.0}
     for settings in ({}, {"recipe": {"evaluate": other}}, {"recipe": {}}):
         folder = write_model_folder(tmp_path / "best", "classifier", "mean", **settings)
         with pytest.raises(ZeroDivisionError):
             export_model(folder, tmp_path / "news")
-    papers = {"selection": "score", "block_trigrams": True}
+    papers = {"selection": "score", "block_trigrams": True, "lead_bias": 0.0}
     assert asked == [
         {"max_sentences": 10, "sentences": 3, **choice} for choice in (papers, other, papers)
     ]

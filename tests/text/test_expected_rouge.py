@@ -33,12 +33,19 @@ DOCUMENT = st.tuples(st.lists(SENTENCE, max_size=7), st.integers(0, 4))
 
 
 @functools.cache
-def _rank(limit, word_head):
+def _rank(limit, word_head, lead_bias):
     """`expected_rouge_ranks` in a graph."""
 
     def rank(p, present, pieces, most, rates):
         return expected_rouge_ranks(
-            p, present, pieces, WORDS, most, limit, rates if word_head else None
+            p,
+            present,
+            pieces,
+            WORDS,
+            most,
+            limit,
+            rates if word_head else None,
+            lead_bias=lead_bias,
         )
 
     shapes = [
@@ -51,7 +58,7 @@ def _rank(limit, word_head):
     return tf.function(rank, input_signature=shapes, autograph=False)
 
 
-def _ranks(documents, limit, word_head=False):
+def _ranks(documents, limit, word_head=False, lead_bias=0.0):
     """The ranks of the sentences of documents, each ([(pieces, probability)], most)."""
     pieces = tf.RaggedTensor.from_row_lengths(
         tf.RaggedTensor.from_row_lengths(
@@ -64,7 +71,7 @@ def _ranks(documents, limit, word_head=False):
     most = tf.constant([m for _, m in documents], tf.int32)
     rates = [r for d, _ in documents for s, _ in d for _, *r in s]
     rates = tf.reshape(tf.constant(rates, tf.float32), [-1, 2])
-    ranks = _rank(limit, word_head)(p, tf.ones_like(p, tf.bool), pieces, most, rates)
+    ranks = _rank(limit, word_head, lead_bias)(p, tf.ones_like(p, tf.bool), pieces, most, rates)
     return np.split(ranks, np.cumsum([len(d) for d, _ in documents])[:-1])
 
 
@@ -76,19 +83,23 @@ def _bags(pieces):
 class _Rule:
     """The expected ROUGE of some sentences of a document, with Python's counters."""
 
-    def __init__(self, document, most, word_head):
+    def __init__(self, document, most, word_head, lead_bias=0.0):
         self.bags = [_bags(pieces) for pieces, _ in document]
         by_score, by_word = (Counter(), Counter()), (Counter(), Counter())
         mass = sum(p for _, p in document)
-        for (pieces, p), bags in zip(document, self.bags):
+        leans = lead_bias * min(1, 2 * sum(p for _, p in document[:3]) / mass) if mass else 0
+        weights = [1 + leans / 2 ** (i / 2) for i in range(len(document))]
+        weighted = sum(w * p for w, (_, p) in zip(weights, document))
+        weights = [w * mass / weighted if mass else 1 for w in weights]
+        for weight, (pieces, p), bags in zip(weights, document, self.bags):
             for total, bag in zip(by_score, bags):
                 for gram, n in bag.items():
-                    total[gram] += n * p * most / mass if mass else 0.0
+                    total[gram] += n * weight * p * most / mass if mass else 0.0
             words = [piece for piece in pieces if WORDS[piece[0]]]
             for word, one, _ in words:
-                by_word[0][word] += one
+                by_word[0][word] += weight * one
             for (word, _, two), (following, *_) in zip(words, words[1:]):
-                by_word[1][word, following] += two
+                by_word[1][word, following] += weight * two
         self.expected = by_score
         if word_head:
             self.expected = tuple(map(self._mean, by_score, by_word))
@@ -110,11 +121,12 @@ class _Rule:
         return np.mean(values)
 
 
+@pytest.mark.parametrize("lead_bias", [0.0, 2.0])
 @pytest.mark.parametrize("word_head", [False, True])
 @given(documents=st.lists(DOCUMENT, min_size=1, max_size=3), limit=st.integers(1, 4))
-def test_each_one_chosen_is_the_best_beside_the_others(word_head, documents, limit):
+def test_each_one_chosen_is_the_best_beside_the_others(word_head, lead_bias, documents, limit):
     for (document, most), ranks in zip(
-        documents, _ranks(documents, limit, word_head=word_head), strict=True
+        documents, _ranks(documents, limit, word_head, lead_bias), strict=True
     ):
         size = min(most, limit, len(document))
         chosen = [int(i) for i in np.argsort(-ranks, kind="stable")[:size]]
@@ -123,7 +135,8 @@ def test_each_one_chosen_is_the_best_beside_the_others(word_head, documents, lim
             assert ranks[i] == np.float32(document[i][1])
 
         # The last place was filled beside all the others.
-        value, worded = _Rule(document, min(most, limit), word_head), range(len(document))
+        value = _Rule(document, min(most, limit), word_head, lead_bias)
+        worded = range(len(document))
         worded = [i for i in worded if value.bags[i][0]]
         others = set(range(len(document))) - set(chosen)
         for i in others.intersection(worded) if chosen else ():

@@ -6,6 +6,7 @@ Other programs call it removing the padding, or attention of variable length. Th
 does it; in training the gradient of a loop would cost more than the little padding of its batches.
 """
 
+import math
 from collections.abc import Callable
 
 import tensorflow as tf
@@ -20,6 +21,9 @@ class PackedRows:
 
     Args:
         key_mask: Bool tensor (B, T), True at the positions that all may see.
+
+    Attributes:
+        visible: Which of the N positions are real, bool (N,).
 
     Example:
         >>> rows = PackedRows(tf.sequence_mask([30, 1], 30))
@@ -38,7 +42,7 @@ class PackedRows:
         self._ends = tf.cumsum(kept)
         self._begins = self._ends - kept
         self._places = tf.where(tf.reshape(position < kept[:, tf.newaxis], [-1]))[:, 0]  # (N,)
-        self._visible = tf.gather(tf.reshape(key_mask, [-1]), self._places)
+        self.visible = tf.gather(tf.reshape(key_mask, [-1]), self._places)
 
     def pack(self, x: tf.Tensor) -> tf.Tensor:
         """Takes the positions: (B, T, D) -> (N, D)."""
@@ -55,22 +59,21 @@ class PackedRows:
         """Applies attention to one row after another.
 
         Args:
-            attend: Function from the row of each input (t, D), and which of its positions are
-                visible, bool (t,), to (t, D).
-            *inputs: Tensors (N, D).
+            attend: Function from the row of each input (t, ...) to (t, D).
+            *inputs: Tensors (N, ...), the values last, which have D numbers for each position.
 
         Returns:
             Tensor (N, D) of the inputs' type.
         """
-        rows, width = tf.size(self._ends), inputs[0].shape[-1]
+        values = inputs[-1]
+        rows, width = tf.size(self._ends), math.prod(values.shape[1:])
         contexts = tf.TensorArray(
-            inputs[0].dtype, rows, element_shape=[None, width], infer_shape=False
+            values.dtype, rows, element_shape=[None, width], infer_shape=False
         )
 
         def step(i: tf.Tensor, contexts: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
             begin, end = self._begins[i], self._ends[i]
-            row = attend(*(x[begin:end] for x in inputs), self._visible[begin:end])
-            return i + 1, contexts.write(i, row)
+            return i + 1, contexts.write(i, attend(*(x[begin:end] for x in inputs)))
 
         _, contexts = tf.while_loop(lambda i, _: i < rows, step, (0, contexts))
         return tf.reshape(contexts.concat(), [-1, width])

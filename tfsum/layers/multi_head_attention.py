@@ -198,15 +198,29 @@ class MultiHeadAttention(Layer):
             Float tensor (N, D).
         """
 
-        def attend(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
-            query, keys, values = (self._heads(row[None]) for row in (query, keys, values))
-            context, _ = self._attend(
-                query, ops.swapaxes(keys, 2, 3), values, visible[None, None, None], training=False
-            )
-            return ops.reshape(ops.swapaxes(context, 1, 2), (-1, self.d_model))
+        # What hides a position is one more feature of its keys, which is 1 in all queries: a mask
+        # that is added to the scores would be one more pass over the largest tensor here.
+        hidden = additive_mask(rows.visible)
+        query = self._with_feature(self._scaled_query(x), ops.ones_like(hidden))
+        keys = self._with_feature(self.key(x), hidden)
+        values = ops.reshape(self.value(x), (-1, self.num_heads, self.d_model // self.num_heads))
 
-        context = rows.attend(attend, self._scaled_query(x), self.key(x), self.value(x))
+        def attend(*row: Tensor) -> Tensor:
+            query, keys, values = (ops.swapaxes(part, 0, 1) for part in row)  # (H, t, .)
+            keys = ops.swapaxes(keys, 1, 2)
+            context, _ = self._attend(query, keys, values, None, training=False)
+            return ops.reshape(ops.swapaxes(context, 0, 1), (-1, self.d_model))
+
+        context = rows.attend(attend, query, keys, values)
         return self.output_projection(context)
+
+    def _with_feature(self, x, feature):
+        """(N, D) and a number for each position, (N,) -> (N, H, D/H + 1)."""
+        x = ops.reshape(x, (-1, self.num_heads, self.d_model // self.num_heads))
+        feature = ops.cast(feature, x.dtype)[:, None, None] * ops.ones(
+            (1, self.num_heads, 1), x.dtype
+        )
+        return ops.concatenate([x, feature], axis=-1)
 
     def keys_and_values(self, value: Tensor) -> tuple[Tensor, Tensor]:
         """Projects the values to attend to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""

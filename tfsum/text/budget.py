@@ -56,6 +56,19 @@ class Budget(NamedTuple):
         costs, most = tf.gather(self.costs, places), tf.gather(self.most, places)
         return Budget(costs, self.limits, self.documents.at(places), most)
 
+    def copied(self, times: tf.Tensor) -> "Budget":
+        """The budget of so many copies of the texts.
+
+        Args:
+            times: Number of copies.
+
+        Example:
+            >>> Budget.free(tf.ragged.constant([["a", "b"]])).copied(tf.constant(2)).limits.shape
+            TensorShape([2, 3])
+        """
+        costs, limits = (tf.tile(values, [times, 1]) for values in (self.costs, self.limits))
+        return Budget(costs, limits, self.documents.copied(times), tf.tile(self.most, [times]))
+
     def holds(self, chosen: tf.Tensor, texts: Rows) -> tf.Tensor:
         """Tells for which sentences there is room beside those that are chosen.
 

@@ -41,6 +41,17 @@ class _Candidates(NamedTuple):
     follows: tf.Tensor  # (K,) bool, whether its document has a sentence before it
     probability: tf.Tensor  # (K,) float32
 
+    @property
+    def mass(self) -> tf.Tensor:
+        """Sum of the probabilities of each document, (B,), 1 where it is 0."""
+        mass = self.documents.sum(self.probability)
+        return tf.where(mass > 0.0, mass, 1.0)
+
+    def copied(self, times: tf.Tensor) -> "_Candidates":
+        """So many copies of the candidates, one behind another, each of documents of its own."""
+        values = (tf.tile(value, [times]) for value in self[1:])
+        return _Candidates(self.documents.copied(times), *values)
+
 
 class _Grams(NamedTuple):
     """The n-grams of candidates: E entries, one for each different n-gram of each candidate."""
@@ -70,12 +81,14 @@ class _Grams(NamedTuple):
 
 
 class _Faults(NamedTuple):
-    """How the K candidates read; their numbers, and K for a sentence that is none."""
+    """How copies of K candidates read; the places of sentences among K + 1 of each copy, of which
+    the last stands for those that are no candidates."""
 
-    flaws: tf.Tensor  # (K,) float32
+    copies: tf.Tensor
+    flaws: tf.Tensor  # (copies * K,) float32
     needing: Rows  # the candidate of each of E pairs
-    needed: tf.Tensor  # (E,) int64, the sentence that it needs
-    before: tf.Tensor  # (K,) int64, the sentence before each
+    needed: tf.Tensor  # (E,) int64, the place of the sentence that it needs
+    before: tf.Tensor  # (copies * K,) int64, the place of the sentence before each
 
 
 def is_word(vocabulary: list[str]) -> np.ndarray:
@@ -111,6 +124,7 @@ def expected_rouge_ranks(
     flaws: tf.Tensor | None = None,
     needs: tf.Tensor | None = None,
     budget: Budget | None = None,
+    lead_bias: float = 0.0,
 ) -> tf.Tensor:
     """Ranks sentences so that the first `most` have together the largest expected ROUGE.
 
@@ -133,6 +147,9 @@ def expected_rouge_ranks(
             `PENALTY` more, int64 (E, 2), numbered likewise.
         budget: What the summaries may cost; by default anything. A sentence is chosen only where
             there is room for it, and as long as there is any.
+        lead_bias: How much more than its score says the first sentence of a document counts whose
+            scores lean to its beginning, as a story's do; the others half as much every two
+            sentences.
 
     Returns:
         float32 (N,): above 1 for the chosen sentences, highest for the first that was chosen;
@@ -161,29 +178,29 @@ def expected_rouge_ranks(
     most = tf.clip_by_value(tf.where(automatic, USUAL, most), 0, limit)
 
     # (K,) how often each candidate is expected in its document's summary
-    mass = documents.sum(candidates.probability)
-    times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
-    share = candidates.probability * documents.to_values(times)
+    weight = _weight_of_place(candidates, pieces, lead_bias)
+    times = tf.cast(most, tf.float32) / candidates.mass
+    share = weight * candidates.probability * documents.to_values(times)
     room = (budget or Budget.free(pieces)).at(candidates.place)
-    grams = _count(candidates, pieces, words, rates)
-    search = _Search(candidates, grams, share, limit, flaws, needs, room)
 
-    def choose(
-        number: tf.Tensor, best: tf.Tensor, rouge: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Chooses so many sentences where the number is automatic, and keeps what is better."""
-        ranks, new = search.summaries(tf.where(automatic, tf.minimum(number, limit), most))
-        best = tf.where(documents.to_values(new > rouge), ranks, best)
-        return number + 1, best, tf.maximum(new, rouge)
+    # The numbers of an automatic choice are tried at once, each with copies of all documents.
+    first = tf.where(tf.reduce_any(automatic), FEWEST, MOST)  # once, if no number is automatic
+    numbers = tf.range(first, MOST + 1)
+    copies = tf.size(numbers)
+    faults = None
+    if flaws is not None and needs is not None:
+        faults = _faults(candidates, flaws, needs, copies)
+    copied = candidates.copied(copies)
+    grams = _count(copied, pieces, words, rates, tf.tile(weight, [copies]))
+    shares = tf.tile(share, [copies])
+    search = _Search(copied, grams, shares, limit, faults, room.copied(copies))
+    most = tf.where(automatic, tf.minimum(numbers, limit)[:, tf.newaxis], most)
+    ranks, rouge = search.summaries(tf.reshape(most, [-1]))
 
-    # once, if no number is automatic
-    first = tf.where(tf.reduce_any(automatic), FEWEST, MOST)
-    _, best, _ = tf.while_loop(
-        lambda number, *_: number <= MOST,
-        choose,
-        (first, tf.zeros_like(share), tf.fill(tf.shape(most), -float("inf"))),
-        parallel_iterations=1,
-    )
+    # (B,) the best of the numbers, of equals the fewest, and (K,) the ranks by it
+    best = tf.argmax(tf.reshape(rouge, [copies, -1]))
+    place = documents.places() + tf.size(share, tf.int64) * documents.to_values(best)
+    best = tf.gather(ranks, place)
     ranked = tf.scatter_nd(candidates.place[:, tf.newaxis], best, tf.shape(p, tf.int64))
     return tf.where(ranked > 0.0, 1.0 + ranked, p)
 
@@ -205,13 +222,29 @@ def _candidates(
     return _Candidates(documents.at(place), place, follows, tf.gather(probabilities, place))
 
 
+def _weight_of_place(
+    candidates: _Candidates, pieces: tf.RaggedTensor, lead_bias: float
+) -> tf.Tensor:
+    """How many times its score each candidate counts, (K,); the probabilities of a document keep
+    their sum."""
+    p, documents, mass = candidates.probability, candidates.documents, candidates.mass
+    number = candidates.place - documents.to_values(pieces.row_starts())
+    lean = documents.sum(tf.where(number < USUAL, p, 0.0)) / mass
+    more = lead_bias * tf.minimum(1.0, 2.0 * lean)
+    weight = 1.0 + documents.to_values(more) * tf.pow(0.5, tf.cast(number, tf.float32) / 2.0)
+    weighted = documents.sum(p * weight)
+    return weight * documents.to_values(tf.where(weighted > 0.0, mass / weighted, 1.0))
+
+
 def _count(
     candidates: _Candidates,
     pieces: tf.RaggedTensor,
     words: tf.Tensor | np.ndarray,
     rates: tf.Tensor | None,
+    weight: tf.Tensor,
 ) -> _Grams:
-    """Counts the n-grams of candidates, and sums their rates (of all pieces, (P, ORDERS))."""
+    """Counts the n-grams of candidates, and sums their rates (of all pieces, (P, ORDERS)), those of
+    each candidate weighted (K,)."""
     # (M,) the words of all candidates; pairs of neighbours stand where `inside` (M - 1,) is true
     sentences = tf.gather(pieces.values, candidates.place)
     owner, ids = Rows.of(sentences).owner, tf.cast(sentences.flat_values, tf.int64)
@@ -224,7 +257,7 @@ def _count(
     base = tf.size(words, tf.int64)
     span = base * (base + 1)
     key = tf.concat([ids, base + first * base + second], 0)
-    owner = tf.concat([owner, tf.boolean_mask(owner[1:], inside)], 0)
+    of_words, owner = owner, tf.concat([owner, tf.boolean_mask(owner[1:], inside)], 0)
 
     # (U,) different n-grams of all documents, (E,) different ones of each candidate
     keys, same = Rows.of_equal(key + span * tf.gather(candidates.documents.owner, owner))
@@ -236,7 +269,7 @@ def _count(
     rate = None
     if rates is not None:
         at_piece = tf.gather(pieces.values.with_flat_values(rates), candidates.place).flat_values
-        at_word = tf.boolean_mask(at_piece, counts)
+        at_word = tf.boolean_mask(at_piece, counts) * tf.gather(weight, of_words)[:, tf.newaxis]
         of_pairs = tf.boolean_mask(at_word[:-1, 1], inside)
         rate = same.sum(tf.concat([at_word[:, 0], of_pairs], 0))
     return _Grams(
@@ -260,8 +293,7 @@ class _Search:
         grams: Their n-grams.
         share: How often each candidate is expected in its document's summary, (K,).
         limit: Rank of the first sentence of a summary; those after it have less.
-        flaws: As for `expected_rouge_ranks`.
-        needs: As for `expected_rouge_ranks`.
+        faults: How the candidates read; None asks nothing of it.
         budget: What the summaries may cost, with the costs of the candidates.
     """
 
@@ -271,15 +303,11 @@ class _Search:
         grams: _Grams,
         share: tf.Tensor,
         limit: int | tf.Tensor,
-        flaws: tf.Tensor | None,
-        needs: tf.Tensor | None,
+        faults: _Faults | None,
         budget: Budget,
     ) -> None:
         self._candidates, self._documents, self._grams = candidates, candidates.documents, grams
-        self._limit, self._budget = limit, budget
-        self._faults: _Faults | None = None
-        if flaws is not None and needs is not None:
-            self._faults = _faults(candidates, flaws, needs)
+        self._limit, self._faults, self._budget = limit, faults, budget
 
         # (U,) the expected number of each n-gram in the reference, (B, ORDERS) its size
         expected = grams.counts(share)
@@ -290,6 +318,7 @@ class _Search:
         self._expected, self._expected_size = expected, grams.of_documents(expected)
         # (E,) that number for each entry, (K, ORDERS) the size of each candidate
         self._wanted, self._size = grams.grams.to_values(expected), grams.of_candidates(grams.count)
+        self._has_words = self._size[:, 0] > 0.0
 
     def summaries(self, most: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Chooses `most` (B,) candidates of each document.
@@ -317,15 +346,16 @@ class _Search:
         count = self._documents.sum(tf.cast(ranks > 0.0, tf.int32))
         again = (step >= grown) & (step < 2 * grown)
         place = tf.where(again, step - grown, count)
-        rank = self._documents.to_values(tf.cast(self._limit - place, tf.float32))
-        is_open = self._documents.to_values((place < most) & (~again | (place < count)))
-        chosen = tf.where(is_open & (ranks == rank), 0.0, ranks)
+        is_open = (place < most) & (~again | (place < count))
+        rank = tf.where(is_open, tf.cast(self._limit - place, tf.float32), -1.0)  # -1 for none
+        rank = self._documents.to_values(rank)
+        chosen = tf.where(ranks == rank, 0.0, ranks)
 
         # The first of equals is the better by score. A sentence without a word would cost nothing:
         # it comes after all that have one.
         value = tf.reduce_mean(self._rouge_with_each(chosen), 1) - self._penalties(chosen)
-        value = tf.where(self._size[:, 0] > 0.0, value, -1.0)
-        free = is_open & (chosen == 0.0) & self._budget.holds(chosen > 0.0, self._documents)
+        value = tf.where(self._has_words, value, -1.0)
+        free = (rank > 0.0) & (chosen == 0.0) & self._budget.holds(chosen > 0.0, self._documents)
         is_new = free & self._documents.is_best(tf.where(free, value, -2.0))
 
         grows = tf.reduce_any(is_new)
@@ -357,16 +387,19 @@ class _Search:
         """What the candidates (K,) must bring more, beside those with a rank (K,)."""
         if self._faults is None:
             return tf.zeros_like(chosen)
-        # (K + 1,) 1 for those that are not chosen, as all sentences that are no candidates
-        missing = tf.concat([tf.cast(chosen <= 0.0, tf.float32), [1.0]], 0)
+        # (copies * (K + 1),) 1 for those that are not chosen, as all that are no candidates
+        missing = tf.reshape(tf.cast(chosen <= 0.0, tf.float32), [self._faults.copies, -1])
+        missing = tf.reshape(tf.pad(missing, [[0, 0], [0, 1]], constant_values=1.0), [-1])
         lacks = self._faults.needing.sum(tf.gather(missing, self._faults.needed))
         before = tf.gather(missing, self._faults.before)
         alone = tf.where(self._candidates.follows, before, 0.0)
         return PENALTY * (self._faults.flaws + tf.minimum(lacks, 1.0)) + ALONE * alone
 
 
-def _faults(candidates: _Candidates, flaws: tf.Tensor, needs: tf.Tensor) -> _Faults:
-    """The faults of candidates, from those of all sentences."""
+def _faults(
+    candidates: _Candidates, flaws: tf.Tensor, needs: tf.Tensor, copies: tf.Tensor
+) -> _Faults:
+    """The faults of copies of candidates, from those of all sentences."""
     # (N,) the number of each sentence among the candidates
     place, size = candidates.place, tf.size(candidates.place, tf.int64)
     numbers = tf.range(1, size + 1)
@@ -376,10 +409,11 @@ def _faults(candidates: _Candidates, flaws: tf.Tensor, needs: tf.Tensor) -> _Fau
     needing, needed = tf.unstack(tf.gather(number, needs), axis=1)
     is_candidate = needing < size
     return _Faults(
-        tf.gather(flaws, place),
-        Rows(tf.boolean_mask(needing, is_candidate), size),
-        tf.boolean_mask(needed, is_candidate),
-        tf.gather(number, tf.maximum(place - 1, 0)),
+        copies,
+        tf.tile(tf.gather(flaws, place), [copies]),
+        Rows(tf.boolean_mask(needing, is_candidate), size).copied(copies),
+        Rows(tf.boolean_mask(needed, is_candidate), size + 1).copied(copies).owner,
+        Rows(tf.gather(number, tf.maximum(place - 1, 0)), size + 1).copied(copies).owner,
     )
 
 

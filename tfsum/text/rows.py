@@ -55,6 +55,17 @@ class Rows(NamedTuple):
         """
         return Rows(tf.gather(self.owner, places), self.count)
 
+    def copied(self, times: tf.Tensor) -> "Rows":
+        """The rows of so many copies of the values, each of which has rows of its own.
+
+        Example:
+            >>> Rows(tf.constant([0, 1]), 2).copied(tf.constant(2)).owner.numpy().tolist()
+            [0, 1, 2, 3]
+        """
+        times = tf.cast(times, self.owner.dtype)
+        first = self.count * tf.range(times)[:, tf.newaxis]
+        return Rows(tf.reshape(first + self.owner, [-1]), self.count * times)
+
     def sum(self, values: tf.Tensor) -> tf.Tensor:
         """The sum of each row: (N, ...) -> (R, ...).
 

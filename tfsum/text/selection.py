@@ -93,6 +93,7 @@ def select_sentences(
     by_score: tf.Tensor | None = None,
     completing: tf.Tensor | None = None,
     traits: Traits | None = None,
+    lead_bias: float = 0.0,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses the sentences of summaries, in validation as in the exported graph.
 
@@ -120,6 +121,8 @@ def select_sentences(
         completing: Sentences that are chosen with the one after them, where there is room for both,
             (N,) bool; by default none.
         traits: What is known of the sentences; by default it is found.
+        lead_bias: How much more first sentences count by expected ROUGE, see
+            `expected_rouge_ranks`.
 
     Returns:
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count
@@ -155,7 +158,7 @@ def select_sentences(
         opens = looked_at.any(found["pronoun"] | found["connective"])
         needs = antecedents(documents, opens, traits.names)
         ranks = expected_rouge_ranks(
-            scores, may_be, pieces, words, most, limit, rates, flaws, needs, budget
+            scores, may_be, pieces, words, most, limit, rates, flaws, needs, budget, lead_bias
         )
         # above 1 where expected ROUGE decided how many
         chosen = documents.sum(tf.cast(ranks > 1.0, tf.int32))

@@ -42,7 +42,12 @@ class Options(NamedTuple):
 
 
 def choose_sentences(
-    read: Read, options: Options, relevant: tf.Tensor, words: tf.Tensor, by_rouge: bool
+    read: Read,
+    options: Options,
+    relevant: tf.Tensor,
+    words: tf.Tensor,
+    by_rouge: bool,
+    lead_bias: float,
 ) -> dict[str, tf.Tensor]:
     """Makes the summaries of texts (B,).
 
@@ -52,13 +57,14 @@ def choose_sentences(
         relevant: How much the sentences have to do with the query to their text, (N,) from 0 to 1.
         words: Pieces that ROUGE counts, bool (V,).
         by_rouge: Whether sentences are chosen by expected ROUGE, else by score.
+        lead_bias: How much more first sentences count by it, see `expected_rouge_ranks`.
 
     Returns:
         `summary` (B,); `sentences`, `start`, `end` and `score` (B, W), W the most of a text; and
         `count` (B,).
     """
     texts = read.texts
-    chosen, count = _choose(read, texts, options, relevant, words, by_rouge)
+    chosen, count = _choose(read, texts, options, relevant, words, by_rouge, lead_bias)
 
     # (B, W) the places among all sentences, after the last one for none
     chosen = chosen[:, : tf.reduce_max(tf.concat([count, [0]], 0))]
@@ -94,6 +100,7 @@ def _choose(
     relevant: tf.Tensor,
     words: tf.Tensor,
     by_rouge: bool,
+    lead_bias: float,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses sentences of texts (B, S), see `select_sentences`."""
     pieces = texts.with_values(read.pieces)
@@ -136,6 +143,7 @@ def _choose(
         asked > 0.0,  # by the words of a summary the best for a query would be lost
         _completing(read, repeat((asked > 0.0) & (options.max_sentences == 0), read.count)),
         read.traits,
+        lead_bias,
     )
 
 

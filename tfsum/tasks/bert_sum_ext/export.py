@@ -79,6 +79,7 @@ def export_model(
         "sentences": sentences,
         "selection": selection or evaluated.get("selection", "score"),
         "block_trigrams": block_trigrams,
+        "lead_bias": evaluated.get("lead_bias", 0.0),
     }
 
     module = build(source, settings, ops, choice, storage)

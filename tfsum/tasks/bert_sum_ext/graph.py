@@ -50,6 +50,8 @@ class ExtractiveSummarizer(tf.Module):
             `tfsum.text.expected_rouge`).
         block_trigrams: Whether `serving_default` skips a sentence that repeats a word trigram of
             the summary.
+        lead_bias: How much more first sentences count by expected ROUGE, see
+            `tfsum.text.expected_rouge.expected_rouge_ranks`.
         storage: Storage of the weights, as in `StoredWeights`.
         frequent: The frequent words of the training corpus, see `frequent_words`; the share of a
             text's words that they are is an output.
@@ -87,6 +89,7 @@ class ExtractiveSummarizer(tf.Module):
         sentences: int | Literal["auto"] = 3,
         selection: str = "score",
         block_trigrams: bool = True,
+        lead_bias: float = 0.0,
         storage: str = "float32",
         frequent: Sequence[str] | None = None,
     ) -> None:
@@ -111,6 +114,7 @@ class ExtractiveSummarizer(tf.Module):
         self.max_sentences = max_sentences
         self.default_sentences = AUTOMATIC if sentences == "auto" else sentences
         self.default_block = block_trigrams
+        self.lead_bias = lead_bias
         self.selection, self.words = selection, tf.constant(is_word(word_piece.vocabulary))
 
     def automatic(self) -> dict[str, int]:
@@ -277,7 +281,7 @@ class ExtractiveSummarizer(tf.Module):
         """The signature `extract` of texts that were read."""
         relevant, nearest = self._relevances(read, embeddings, options.query)
         by_rouge = self.selection == "expected_rouge"
-        chosen = choose_sentences(read, options, relevant, self.words, by_rouge)
+        chosen = choose_sentences(read, options, relevant, self.words, by_rouge, self.lead_bias)
         return {**chosen, **nearest, **read.about}
 
     def _keywords(self, read: Read, most: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -298,19 +302,23 @@ class ExtractiveSummarizer(tf.Module):
         """How much sentences (N,) have to do with the queries (B,) to their texts, from 0 to 1; and
         `nearest` (B,), the best cosine with a query, of a model that embeds."""
         texts = read.per_text(read.pieces)
-        by_words = relevance(self.word_piece.tokenize(queries), texts, self.words)
-        if not self.reader.embeds:
-            return by_words, {}
+        rows = Rows.of(texts)
 
-        def cosines() -> tf.Tensor:
+        def answers() -> tuple[tf.Tensor, tf.Tensor]:
+            by_words = relevance(self.word_piece.tokenize(queries), texts, self.words)
+            if not self.reader.embeds:
+                return by_words, nothing
             of_queries = self.reader.embed_texts(queries)
             of_queries = tf.where((queries != "")[:, tf.newaxis], of_queries, 0.0)
-            return tf.reduce_sum(embeddings() * repeat(of_queries, read.count), 1)
+            near = tf.reduce_sum(embeddings() * repeat(of_queries, read.count), 1)
+            return with_meaning(by_words, near, rows), near
 
-        near = tf.cond(tf.reduce_any(queries != ""), cosines, lambda: tf.zeros_like(by_words))
-        rows = Rows.of(texts)
-        nearest = tf.maximum(rows.max(near), 0.0)  # of a text without sentences too
-        return with_meaning(by_words, near, rows), {"nearest": nearest}
+        nothing = tf.zeros_like(read.logits)
+        is_asked = tf.reduce_any(queries != "")
+        relevant, near = tf.cond(is_asked, answers, lambda: (nothing, nothing))
+        if not self.reader.embeds:
+            return relevant, {}
+        return relevant, {"nearest": tf.maximum(rows.max(near), 0.0)}  # of no sentences too
 
     @tf.function(
         input_signature=[

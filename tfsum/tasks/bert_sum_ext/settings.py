@@ -117,6 +117,12 @@ class EvaluateSettings(Settings):
     selection: Literal["score", "expected_rouge"] = Field(
         "score", description="Value by which sentences are selected."
     )
+    lead_bias: float = Field(
+        0.0,
+        ge=0.0,
+        description="How much more the first sentence counts by expected_rouge than its score says,"
+        " of a text whose scores lean to its beginning; for a model that has read little news.",
+    )
     block_trigrams: bool = Field(
         True,
         description="Whether a sentence that shares three words in a row with a selected one is"

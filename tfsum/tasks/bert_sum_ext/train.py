@@ -205,6 +205,7 @@ class ExtractiveValidation:
             pieces,
             self._words,
             rates,
+            lead_bias=self.evaluate.lead_bias,
         )
         return self._rouge_of([[i for i in row if i >= 0] for row in chosen.numpy()])
 
