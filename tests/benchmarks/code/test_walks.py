@@ -84,3 +84,10 @@ def test_a_row_goes_from_its_records_to_the_weights():
     assert {"data/records.py", "trainer/exact_step.py", "layers/encoder.py"} <= files.keys()
     rooms = {file.partition("/")[0] for file in files}
     assert not rooms & {"cli", "evaluation", "formats"} and len(files) <= 20
+
+
+@pytest.mark.slow  # traces a server
+def test_a_request_returns_to_no_room():
+    files = walks.request()
+    assert {"request.py", "inference/texts.py", "tasks/bert_sum_ext/answering.py"} <= files.keys()
+    assert walks.returns([*files]) == 0 and len(files) <= 14
