@@ -34,6 +34,7 @@ PROPERTIES = {
     "papers/test_original_decodes.py": "PreSumm's answers",
     "papers/test_original_records.py": "the papers' data from its files to training",
     "serving/test_conformance.py": "the cases of TensorFlow Serving's REST API",
+    "serving/test_document_cache.py": "a text is read once for further questions",
     "serving/test_grpc.py": "the gRPC services, as a client sees them",
     "serving/test_open_inference.py": "the Open Inference Protocol, as a client speaks it",
     "docs/test_integrations.py": "the blocks of docs/integrations.md",

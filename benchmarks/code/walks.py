@@ -10,7 +10,7 @@ who follows them goes through the rooms.
     row          the way of a batch of rows in that training: from the opening of the records to the
                  changed weights
 
-A file counts when a function of it runs; what an import executes is not counted. Files are in the
+A file counts when a function of it begins; what an import executes is not counted. Files are in the
 order in which they are first run. A return is a new file in a room that was left before.
 """
 
@@ -41,16 +41,18 @@ def trace_into(walk: Walk) -> Callable:
     """A trace function that adds the lines of tfsum/, those of new threads too."""
 
     def trace_call(frame: FrameType, event: str, argument: object) -> Callable | None:
+        if frame.f_trace is not None:  # a coroutine goes on, in the walk in which it began
+            return frame.f_trace
         # Functions that AutoGraph has rewritten keep the globals of the module that they are of.
         file = frame.f_globals.get("__file__") or ""
         is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # and no module or class body
         if not is_function or not file.startswith(f"{PACKAGE}/") or is_import(frame):
             return None
 
-        name = file.removeprefix(f"{PACKAGE}/")
+        lines = walk.setdefault(file.removeprefix(f"{PACKAGE}/"), set())
 
         def trace_line(frame: FrameType, event: str, argument: object) -> Callable:
-            walk.setdefault(name, set()).add((frame.f_code.co_filename, frame.f_lineno))
+            lines.add((frame.f_code.co_filename, frame.f_lineno))
             return trace_line
 
         return trace_line(frame, event, argument)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfsum.inference.row_costs import ROW_COST, row_sizes
+from tfsum.inference.texts import ROW_COST, row_sizes
 from tfsum.serving.batching import Batcher
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Signature, TensorInfo

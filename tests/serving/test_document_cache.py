@@ -6,7 +6,7 @@ import pytest
 from opened_models import unverified
 
 from tfsum.inference.exported_model import CSession
-from tfsum.serving.document_cache import DocumentCache
+from tfsum.inference.texts import DocumentCache
 
 QUESTIONS = (
     {"sentences": 2},

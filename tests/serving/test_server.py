@@ -271,7 +271,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(models):
 
 
 def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
-    monkeypatch.setattr("tfsum.serving.server.READ_SECONDS", 0.2)
+    monkeypatch.setattr("tfsum.serving.application.READ_SECONDS", 0.2)
     body = json.dumps({"signature_name": "raw", "instances": ["a" * 8_000_000]}).encode()
     settings = ServerSettings(port=0, max_document_bytes=9_000_000, timeout=TIMEOUT)
     with Server(models, settings) as server, socket.socket() as client:

@@ -1,19 +1,12 @@
 """The table of tasks: what each offers, how it is found, what is said where it is not."""
 
 import dataclasses
+import sys
 
 import pytest
 
-from tfsum import tasks
 from tfsum.errors import Error, RecipeError
-from tfsum.tasks import (
-    recipes,
-    register,
-    task,
-    task_of_config,
-    task_of_export,
-)
-from tfsum.tasks.task import Task
+from tfsum.tasks import Task, recipes, register, task, task_of_config, task_of_export
 
 WRITER = {
     "settings",
@@ -39,7 +32,8 @@ PARTS = [field.name for field in dataclasses.fields(Task) if field.name in WRITE
 @pytest.fixture(autouse=True)
 def own_table(monkeypatch):
     """What a test registers is forgotten after it."""
-    monkeypatch.setattr(tasks, "_TASKS", {name: tasks._TASKS[name] for name in HAVE})
+    table = {name: task(name) for name in HAVE}
+    monkeypatch.setattr(sys.modules[Task.__module__], "_TASKS", table)
 
 
 @pytest.mark.parametrize("name", HAVE)

@@ -23,12 +23,11 @@ from tfsum.cli.answer_files import AnswerFiles, RowFile
 from tfsum.cli.options import Arguments, json_line, printable
 from tfsum.errors import DataError, Error, as_error
 from tfsum.generation.generator import Generated
-from tfsum.inference.texts import batches
+from tfsum.inference.texts import batches, one_line
 from tfsum.inputs.documents import Document
 from tfsum.inputs.sources import Source, read_source
 from tfsum.request import Keyword, SummaryAnswer, sentence_of
 from tfsum.terminal_size import bar_size
-from tfsum.text.newlines import one_line
 
 # Documents that are in memory together: enough to put those of equal length into one call, few
 # enough that the first answers come soon.

@@ -14,8 +14,13 @@ from tfsum.errors import Error
 from tfsum.formats import assign_weights
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
-from tfsum.models.sentence_heads import HEADS, embedding_loss, label_loss, word_loss
-from tfsum.models.sentence_pooling import POOLINGS
+from tfsum.models.sentence_heads import (
+    HEADS,
+    POOLINGS,
+    embedding_loss,
+    label_loss,
+    word_loss,
+)
 from tfsum.models.with_bert import BertSum
 from tfsum.tensor import Tensor
 

@@ -51,12 +51,11 @@ class EncoderDecoder(Model):
         # In a cache and not in a dict, which Keras would track as part of the model.
         self._compiled = functools.lru_cache(maxsize=8)(functools.partial(_Generation, self))
 
-    def check_inputs(self, x: dict, y: Tensor | None = None, names: Sequence[str] = ()) -> None:
-        """Checks the ids too."""
-        super().check_inputs(x, y, names)
+    @property
+    def sizes_of_ids(self) -> dict[str, int]:
+        """Input of ids -> the number of its embeddings."""
         targets = self.target_embedding.input_dim
-        sizes = {"source_ids": self.source_vocabulary_size, "target_ids": targets}
-        check_ids(type(self).__name__, x, sizes)
+        return {"source_ids": self.source_vocabulary_size, "target_ids": targets}
 
     def read(self, source: Source, training: bool | None = None) -> tuple[Tensor, Tensor]:
         """Encodes sources.
@@ -259,6 +258,7 @@ class EncoderDecoder(Model):
         if not isinstance(inputs, dict):
             inputs = {"source_ids": inputs}
         self.check_inputs(inputs, names=self.source_names)
+        check_ids(type(self).__name__, inputs, self.sizes_of_ids)
         source = {name: inputs[name] for name in self.source_names}
         if len(source) > 1:
             return source

@@ -8,8 +8,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 from tfsum.formats import model_folder, weight_names
+from tfsum.layers.known_values import check_ids
 from tfsum.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ def check_backend() -> None:
         >>> check_backend()
     """
     name = keras.backend.backend()
-    if name not in BACKENDS:
-        raise Error(
-            f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set"
-            f" KERAS_BACKEND to one of {', '.join(BACKENDS)} before Keras is imported"
-        )
+    require(
+        name in BACKENDS,
+        f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set"
+        f" KERAS_BACKEND to one of {', '.join(BACKENDS)} before Keras is imported",
+    )
 
 
 class Model(keras.Model):
@@ -52,10 +53,6 @@ class Model(keras.Model):
         Error: The backend of Keras is neither TensorFlow nor JAX.
 
     Example:
-        >>> import keras
-        >>> import numpy as np
-        >>> from keras import ops
-        >>> from tfsum.models.model import Model
         >>> class Total(Model):
         ...     def __init__(self):
         ...         super().__init__()
@@ -108,9 +105,10 @@ class Model(keras.Model):
         super().__init__(**kwargs)
 
     def __call__(self, inputs: dict, *args: object, **kwargs: object) -> Any:
-        """Keras's `__call__`, with the inputs checked (`check_inputs`)."""
+        """Keras's `__call__`, with the inputs checked (`check_inputs`, `check_ids`)."""
         if self.input_names_of_call:
             self.check_inputs(inputs, names=self.input_names_of_call)
+            check_ids(type(self).__name__, inputs, self.sizes_of_ids)
         return super().__call__(inputs, *args, **kwargs)
 
     def predict_outputs(self, inputs: Tensor | dict) -> Tensor | dict:
@@ -194,11 +192,13 @@ class Model(keras.Model):
 
     def refuse_if(self, wrong: object, argument: str, expected: str) -> None:
         """Raises an Error that names an argument of the class where it is wrong."""
-        if wrong:
-            raise Error(
-                f"{type(self).__name__}: {argument} is {self.config[argument]!r}; it must be"
-                f" {expected}"
-            )
+        found = f"{type(self).__name__}: {argument} is {self.config[argument]!r}"
+        require(not wrong, f"{found}; it must be {expected}")
+
+    @property
+    def sizes_of_ids(self) -> dict[str, int]:
+        """Input of ids -> the number of its embeddings."""
+        return {}
 
     def labels_of(self, x: dict, y: Tensor | None) -> Tensor:
         """Returns the labels of a batch: `y`, or the input called `label_name`."""

@@ -1,7 +1,6 @@
 """Base classes of the models that consist of a `Bert` and further layers."""
 
 import os
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +8,6 @@ from keras import metrics, ops
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats import assign_weights, config_json, model_folder, weight_names
-from tfsum.layers.known_values import check_ids
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
 from tfsum.tensor import Tensor
@@ -39,10 +37,10 @@ class WithBert(Model):
             self.bert.build()
             self.build_head()
 
-    def check_inputs(self, x: dict, y: Tensor | None = None, names: Sequence[str] = ()) -> None:
-        """Checks the ids too, before Keras's `__call__` adds its own words to an error."""
-        super().check_inputs(x, y, names)
-        check_ids(type(self).__name__, x, self.bert.sizes_of_ids)
+    @property
+    def sizes_of_ids(self) -> dict[str, int]:
+        """Input of ids -> the number of its embeddings."""
+        return super().sizes_of_ids | self.bert.sizes_of_ids
 
     def build_head(self) -> None:
         """Builds the further layers; the encoder is built."""

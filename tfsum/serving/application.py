@@ -1,7 +1,10 @@
-"""The HTTP application: the REST API, the page, health, metrics, and the access log."""
+"""The HTTP application: its connections, the REST API, the page, health, metrics, and the access
+log."""
 
 import asyncio
+import collections
 import ipaddress
+import math
 import time
 import urllib.parse
 
@@ -12,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfsum.serving.chat_api import ChatApi
 from tfsum.serving.json_body import JsonResponse
@@ -24,6 +28,106 @@ from tfsum.serving.summarize_api import SummarizeApi
 
 PROBES = {"/healthz", "/readyz"}  # paths that answer however many requests there are
 WITHOUT_TOKEN = {*FILES, *PROBES}  # paths that need no token
+HEAD_SECONDS = 10.0  # in which the head of a request must arrive
+# A client reads at least so much of an answer in that time: bytes, and a share of what is unread.
+READ_SECONDS, READ_BYTES, READ_PARTS = 30.0, 1 << 16, 10
+
+
+class HttpConnection(H11Protocol):
+    """Uvicorn's connection of HTTP/1.1, with four changes.
+
+    A client may close its sending side after its request (RFC 9112, section 9.6), as `nc -N` does:
+    uvicorn drops the connection then, and the answer. A client that begins a request and never
+    ends its head would hold a connection for ever; here it has 10 seconds. So would one that does
+    not read its answer; here it must read a tenth in 30 seconds. Where there are as many
+    connections as may be, a new one takes the place of one whose client is silent.
+
+    Example:
+        >>> import uvicorn
+        >>> uvicorn.Config(lambda scope, receive, send: None, http=HttpConnection).http.__name__
+        'HttpConnection'
+    """
+
+    _head_end: float | None = None  # time until which the head of a request must have arrived
+    _seen = 0.0  # time at which data came last
+    _reading: asyncio.TimerHandle  # looks whether the client reads, while an answer is written
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Called with a new connection."""
+        super().connection_made(transport)
+        self._wait_for_head()
+        # The application limits the requests itself, but for probes.
+        self.limit_concurrency = None
+        if len(self.connections) > (self.config.limit_concurrency or math.inf):
+            self._take_place()
+
+    def data_received(self, data: bytes) -> None:
+        """Called with the data of a client; uvicorn ends its own wait for a request."""
+        super().data_received(data)
+        self._wait_for_head()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Called when the client sends no more; True keeps the connection for the answer."""
+        if self._idle or self.cycle.more_body:
+            return False
+        self.cycle.keep_alive = False
+        return True
+
+    def pause_writing(self) -> None:
+        """Called when the client reads more slowly than the server writes."""
+        super().pause_writing()
+        unread = self.transport.get_write_buffer_size()
+        self._check_reader(math.inf, max(READ_BYTES, unread // READ_PARTS))
+
+    def resume_writing(self) -> None:
+        """Called when the client has read most of what was written."""
+        super().resume_writing()
+        self._reading.cancel()
+
+    def _check_reader(self, limit: float, part: int) -> None:
+        """Ends the connection if more than `limit` bytes are unread, and looks again later whether
+        a part was read."""
+        unread = self.transport.get_write_buffer_size()
+        if unread > limit or self.transport.is_closing():
+            self.transport.abort()
+            return
+
+        self._reading = self.loop.call_later(READ_SECONDS, self._check_reader, unread - part, part)
+
+    def _take_place(self) -> None:
+        """Ends the connection whose client has been silent for the longest time, of the address
+        that has most of these."""
+        others = (each for each in self.connections if isinstance(each, HttpConnection))
+        silent = [each for each in others if each is not self and each._waits]
+        counts = collections.Counter(each._address for each in silent)
+        oldest = min(silent, key=lambda each: (-counts[each._address], each._seen), default=None)
+        if oldest is not None:
+            oldest.transport.abort()
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
+
+    @property
+    def _idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the client is to send something: a request, or the rest of one."""
+        return (self._idle or self.cycle.more_body) and not self.transport.is_closing()
+
+    def _wait_for_head(self) -> None:
+        """Lets uvicorn close the connection at `_head_end`, as it does with an unused one."""
+        self._seen = self.loop.time()
+        if not self._idle:
+            self._head_end = None
+            return
+
+        self._head_end = self._head_end or self.loop.time() + HEAD_SECONDS
+        self.timeout_keep_alive_task = self.loop.call_at(
+            self._head_end, self.timeout_keep_alive_handler
+        )
 
 
 class Application:

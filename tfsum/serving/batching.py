@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from tfsum.inference.row_costs import divide_rows
+from tfsum.inference.texts import divide_rows
 from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.servable import Arrays, Signature
 from tfsum.serving.settings import ServerSettings

@@ -8,8 +8,13 @@ from typing import Any, Literal, Unpack, cast, overload
 
 from tfsum.errors import require
 from tfsum.generation.generator import Generated, generated_of
-from tfsum.inference.row_costs import divide_rows, row_sizes
-from tfsum.inference.texts import check_texts, filled, token_counter
+from tfsum.inference.texts import (
+    check_texts,
+    divide_rows,
+    filled,
+    row_sizes,
+    token_counter,
+)
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
 from tfsum.serving.servable import Arrays, as_array, join_rows
 from tfsum.serving.served_models import ServedModels, Signatures

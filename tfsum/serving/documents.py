@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import MissingSignature
-from tfsum.inference.texts import as_bytes
+from tfsum.inference.texts import DocumentCache, as_bytes
 from tfsum.request import Newline, SummaryAnswer, SummaryRequest
-from tfsum.serving.document_cache import DocumentCache
 from tfsum.tasks.bert_sum_ext.read_once import Reading
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 

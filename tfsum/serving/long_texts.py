@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from tfsum.inference.c_session import CSession
-from tfsum.inference.row_costs import row_sizes
+from tfsum.inference.texts import row_sizes
 from tfsum.serving.request_error import require
 from tfsum.serving.servable import Arrays, Servable
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from tfsum.inference.row_costs import MAX_PLACES, SEPARATOR, place_count, row_sizes
+from tfsum.inference.texts import MAX_PLACES, SEPARATOR, place_count, row_sizes
 from tfsum.serving.batching import Batcher
 from tfsum.serving.long_texts import LongTexts
 from tfsum.serving.model_versions import STATES, ModelVersions

@@ -18,9 +18,8 @@ from starlette.routing import Route
 
 from tfsum.errors import Error
 from tfsum.generation.generator import generated_of
-from tfsum.inference.texts import CountTokens, as_bytes, filled, token_counter
+from tfsum.inference.texts import CountTokens, DocumentCache, as_bytes, filled, token_counter
 from tfsum.request import SummaryRequest, Value
-from tfsum.serving.document_cache import DocumentCache
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, Take, offload
 from tfsum.serving.request_error import invalid, require

@@ -1,4 +1,8 @@
-"""What a task is: one kind of model, with everything that is particular to it."""
+"""What a task is: one kind of model, with everything that is particular to it; and their table.
+
+Recipes, export, load, evaluate, golden answers, `explain` and the command line look tasks up in
+this table; nothing else in the package depends on a task.
+"""
 
 import dataclasses
 import inspect
@@ -6,7 +10,7 @@ import pathlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
-from tfsum.errors import Error
+from tfsum.errors import Error, RecipeError
 
 if TYPE_CHECKING:  # a task's parts load when they are used
     from tfsum.data.preparation import Preparation
@@ -111,3 +115,78 @@ class Task:
                 f" its options are {', '.join(known)}"
             )
         return function(*arguments, **options)
+
+
+_TASKS: dict[str, Task] = {}
+
+
+def register(new: Task) -> None:
+    """Adds a task to the table, for this process.
+
+    Raises:
+        Error: Another task has its name.
+    """
+    if _TASKS.setdefault(new.name, new) != new:
+        raise Error(f"the task {new.name!r} is registered already; take another name")
+
+
+def task(name: str) -> Task:
+    """Returns the task of a name, which is the [model] kind of its recipes.
+
+    Raises:
+        RecipeError: There is none.
+
+    Example:
+        >>> task("bert_classifier").verb
+        'classify'
+    """
+    if name not in _TASKS:
+        raise RecipeError(f"no task {name!r}; known are {', '.join(_TASKS)}")
+    return _TASKS[name]
+
+
+def tasks() -> list[Task]:
+    """Returns all tasks, in the order of their registration.
+
+    Example:
+        >>> [task.name for task in tasks()][:3]
+        ['bert_sum_ext', 'bert_sum_abs', 'transformer']
+    """
+    return list(_TASKS.values())
+
+
+def task_of_export(description: Mapping[str, Any]) -> Task | None:
+    """Returns the task of an exported model; None if there is none.
+
+    Args:
+        description: Content of its assets.extra/tfsum.json.
+
+    Example:
+        >>> config = {"model_type": "transformer"}
+        >>> task_of_export({"kind": "abstractive", "config": config}).name
+        'transformer'
+    """
+    kind = description.get("kind")
+    matches = [each for each in tasks() if kind and kind == each.export_kind]
+
+    # Two tasks write texts: the model's own configuration tells them apart.
+    if len(matches) > 1:
+        matches = [each for each in matches if each.owns(description.get("config", {}))]
+    return next(iter(matches), None)
+
+
+def task_of_config(config: Mapping[str, Any]) -> Task | None:
+    """Returns the task of a model folder; None if there is none.
+
+    Of several owners the first that exports its models is taken, and the first of all if none does:
+    a BERT with a head belongs to the task of the head, and what no other task owns is an encoder.
+
+    Args:
+        config: Content of its config.json.
+
+    Example:
+        >>> task_of_config({"model_type": "bert"}).name
+        'bert_for_pretraining'
+    """
+    owners = (each for each in tasks() if each.owns(config))
+    return min(owners, key=lambda each: each.export_kind is None, default=None)

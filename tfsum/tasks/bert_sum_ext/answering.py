@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from tfsum.errors import Error
-from tfsum.inference.texts import KNOWN_ENOUGH, CountTokens, as_bytes, check_texts, tokens_of
+from tfsum.inference.texts import (
+    KNOWN_ENOUGH,
+    CountTokens,
+    as_bytes,
+    check_texts,
+    one_line,
+    rewrite_newlines,
+    tokens_of,
+)
 from tfsum.request import (
     DOCUMENT_SEPARATOR,
     INPUTS,
@@ -22,7 +30,6 @@ from tfsum.request import (
     Value,
     warnings_of,
 )
-from tfsum.text.newlines import one_line, rewrite_newlines
 
 LARGEST = (1 << 31) - 1
 LIMITS = ("words", "characters", "tokens", "share", "min_score")
