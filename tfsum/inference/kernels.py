@@ -7,6 +7,7 @@ Other hosts load the graph as it is.
 """
 
 import collections
+import functools
 from collections.abc import Iterable, Sequence
 
 from tfsum.tensorflow_messages import Fields, message
@@ -32,11 +33,15 @@ class _Body:
     def __init__(
         self, nodes: Fields, arguments: Sequence[str] = (), results: Iterable[str] = ()
     ) -> None:
-        self.nodes, self.arguments = nodes, arguments
-        self.takers: dict[str, list[tuple[Fields, int]]] = collections.defaultdict(list)
-        for node in (*nodes, message("NodeDef")(op="_Retval", input=results)):
+        self.nodes, self.arguments, self._results = nodes, arguments, results
+
+    @functools.cached_property
+    def takers(self) -> dict[str, list[tuple[Fields, int]]]:
+        takers = collections.defaultdict(list)
+        for node in (*self.nodes, message("NodeDef")(op="_Retval", input=self._results)):
             for place, reference in enumerate(node.input):  # "^name" is no tensor
-                self.takers[reference.partition(":")[0]].append((node, place))
+                takers[reference.partition(":")[0]].append((node, place))
+        return takers
 
     def operations(self, nodes: Iterable[Fields]) -> set[str]:
         """The operations that take a tensor of these nodes."""
