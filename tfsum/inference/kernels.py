@@ -3,7 +3,10 @@
 They are stored as float16 and cast at each call, which takes a third of the time of a short text
 in bfloat16. Here the graph is changed before it is loaded: the variables of the kernels are of the
 other type, and the casts stand where they are restored and saved. The products get the same values.
-Other hosts load the graph as it is.
+
+Other hosts load the graph as it is. The export cannot have it so: TensorFlow's Python restores a
+variable in no other type than it is stored in, and a resource that is restored by a function of its
+own takes 3.5 kB of saved_model.pb for each kernel.
 """
 
 import collections
