@@ -63,7 +63,7 @@ MESSAGES: dict[str, dict[str, str]] = {
             " signature_def {SignatureDef}, 7 object_graph_def SavedObjectGraph"
         ),
         "MetaInfoDef": "4 tags [string]",
-        "GraphDef": "1 node [NodeDef], 2 library FunctionDefLibrary",
+        "GraphDef": "1 node [NodeDef], 2 library FunctionDefLibrary, 4 versions bytes",
         "NodeDef": "1 name string, 2 op string, 3 input [string], 5 attr {AttrValue}",
         "AttrValue": "1 list ListValue, 6 type int32, 8 tensor TensorProto, 10 func NameAttrList",
         "ListValue": "9 func [NameAttrList]",

@@ -183,9 +183,30 @@ def read_definitions(folder: str | pathlib.Path) -> dict[str, Fields]:
     raise ExportError(f"{folder}: has no graph to serve (tag 'serve'); export it again")
 
 
+def calls_of(node: Fields) -> set[str]:
+    """The operation of a node and the functions that it names.
+
+    Args:
+        node: A `NodeDef`.
+
+    Example:
+        >>> node = message("NodeDef")(op="If")
+        >>> node.attr["then_branch"].func.name = "f"
+        >>> sorted(calls_of(node))
+        ['If', 'f']
+    """
+    found = {node.op}
+    for value in node.attr.values():  # asked for with HasField, since each access takes its time
+        if value.HasField("func"):
+            found.add(value.func.name)
+        if value.HasField("list"):
+            found.update(function.name for function in value.list.func)
+    return found
+
+
 def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
     """The nodes and functions that reach an operation on files, the saver's own aside."""
-    called = {name: set[str]().union(*map(_called, nodes)) for name, nodes in functions.items()}
+    called = {name: set[str]().union(*map(calls_of, nodes)) for name, nodes in functions.items()}
     reaching = set(FILES)
     while more := {name for name, calls in called.items() if calls & reaching} - reaching:
         reaching |= more
@@ -194,7 +215,7 @@ def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
     found = [
         node.name
         for node in graph.graph_def.node
-        if node.op in FILES or (_called(node) & reaching and node.name not in saver)
+        if node.op in FILES or (calls_of(node) & reaching and node.name not in saver)
     ]
     objects = graph.object_graph_def
     named = {
@@ -207,24 +228,16 @@ def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
         node for node in graph.graph_def.node if node.name == graph.saver_def.restore_op_name
     ]
     for restore in restores:  # it runs when the model is loaded
-        inner = [node for name in _called(restore) for node in functions.get(name, ())]
+        inner = [node for name in calls_of(restore) for node in functions.get(name, ())]
         found += [
             node.name
             for node in inner
-            if _called(node) & reaching
+            if calls_of(node) & reaching
             # and which does not read the file whose name is an argument of the function
             and not (node.op == "RestoreV2" and ":" not in node.input[0])
         ]
         found += [name for name in restore.input if not GIVEN.search(given.get(name, ""))]
     return found + sorted(reaching & named)
-
-
-def _called(node: Fields) -> set[str]:
-    """The operation of a node and the functions that it names."""
-    values = node.attr.values()
-    return {node.op} | {
-        function.name for value in values for function in (value.func, *value.list.func)
-    }
 
 
 def _size(shape: Fields) -> int:

@@ -13,6 +13,7 @@ import functools
 import importlib.util
 import math
 import pathlib
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -22,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
+from tfsum.inference.graph_parts import GraphParts
 from tfsum.inference.kernels import BFLOAT16, FLOAT, convert_kernels
 from tfsum.loading import quiet
 from tfsum.tensorflow_messages import Fields, message
@@ -177,19 +179,13 @@ class CSession:
             try:
                 if compute in KERNELS:
                     convert_kernels(graph, KERNELS[compute])
+                self._parts, self._lock = GraphParts(graph.graph_def), threading.Lock()
                 self._session = _new_session(_config(compute))
                 weakref.finalize(self, _close, self._session)
-                self._extend(graph.graph_def)
                 self._restore(graph.saver_def)
             except (CallError, LookupError) as error:
                 reason = getattr(error, "reason", error)
                 raise ExportError(f"{folder}: cannot be loaded ({reason}); {BROKEN}") from None
-
-    def _extend(self, graph: Fields) -> None:
-        """Adds a `GraphDef` to the session, which has none."""
-        data = graph.SerializeToString()
-        with _status("") as status:
-            tf.TF_ExtendGraph(self._session, data, len(data), status)
 
     def _restore(self, saver: Fields) -> None:
         """Reads the weights, and makes the tables of them."""
@@ -236,6 +232,7 @@ class CSession:
         self, definition: Fields, signature: str, inputs: Mapping[str, ArrayLike], *operations: str
     ) -> dict[str, np.ndarray]:
         """The outputs of a signature that has this definition; runs these operations, too."""
+        self._extend(definition, signature, operations)
         given = (ctypes.c_void_p * len(inputs))()
         found = (ctypes.c_void_p * len(definition.outputs))()
         fed = _texts(definition.inputs[name].name for name in inputs)
@@ -257,6 +254,16 @@ class CSession:
                 _delete(tensor)
             for tensor in filter(None, found):
                 tf.TF_DeleteTensor(tensor)
+
+    def _extend(self, definition: Fields, signature: str, operations: Iterable[str]) -> None:
+        """Adds what a call needs to the graph of the session, which is empty at first."""
+        infos = (*definition.inputs.values(), *definition.outputs.values())
+        with self._lock:
+            part = self._parts.take([*operations, *(info.name for info in infos)])
+            if part.node:
+                data = part.SerializeToString()
+                with _status(f"{self._folder}: {signature}") as status:
+                    tf.TF_ExtendGraph(self._session, data, len(data), status)
 
     def again(self) -> "CSession":
         """The same model in a session of its own."""

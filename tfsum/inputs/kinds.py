@@ -6,8 +6,6 @@ import json
 import re
 import zipfile
 
-from charset_normalizer import from_bytes
-
 from tfsum.data.rows import PARQUET
 from tfsum.errors import DataError
 
@@ -288,6 +286,8 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> tuple[str, li
     is_utf_8 = broken <= FEW * len(data) and any(c > "\x7f" and c != "\ufffd" for c in text)
     if not broken or is_utf_8:  # its other letters are UTF-8
         return _replaced(data, "utf-8")
+
+    from charset_normalizer import from_bytes  # which few files need
 
     best = from_bytes(data).best()
     # few letters do not tell the languages of the West apart
