@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -176,7 +176,7 @@ def product_speed(dtype: str) -> float:
     return 2 * rows * columns * inner / min(taken)
 
 
-def floor(config: dict, lengths: list[int], speed: float) -> float:
+def floor(config: dict, lengths: Iterable[int], speed: float) -> float:
     """Seconds that the products of the encoder take for windows, at so many operations a second."""
     layers, width = config["num_hidden_layers"], config["hidden_size"]
     weights = 2 * layers * width * (4 * width + 2 * config["intermediate_size"])  # a token
