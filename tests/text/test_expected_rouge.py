@@ -20,8 +20,8 @@ from tfsum.text.expected_rouge import (
     MOST,
     USUAL,
     expected_rouge_ranks,
-    is_word,
 )
+from tfsum.text.known_words import is_word
 from tfsum.text.rows import Rows
 from tfsum.text.selection import select
 

@@ -13,7 +13,6 @@ of these and of what that expects, which is raised to `LEAST_WORDS` of them wher
 """
 
 import functools
-import unicodedata
 from typing import NamedTuple
 
 import numpy as np
@@ -89,28 +88,6 @@ class _Faults(NamedTuple):
     needing: Rows  # the candidate of each of E pairs
     needed: tf.Tensor  # (E,) int64, the place of the sentence that it needs
     before: tf.Tensor  # (copies * K,) int64, the place of the sentence before each
-
-
-def is_word(vocabulary: list[str]) -> np.ndarray:
-    """Tells which word pieces ROUGE counts: those with a letter or a digit.
-
-    Args:
-        vocabulary: Word pieces; those in square brackets are special tokens and never words.
-
-    Returns:
-        bool (V,).
-
-    Example:
-        >>> is_word(["[PAD]", ".", "rain"]).tolist()
-        [False, False, True]
-    """
-    return np.array(
-        [
-            not (piece.startswith("[") and piece.endswith("]"))
-            and any(unicodedata.category(c)[0] in "LN" for c in piece)
-            for piece in vocabulary
-        ]
-    )
 
 
 def expected_rouge_ranks(

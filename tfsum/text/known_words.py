@@ -183,3 +183,25 @@ def _script(body: str) -> str:
         return ""
     letters = (c for c in body if unicodedata.category(c)[0] in "LM")
     return next((unicodedata.name(c, "").partition(" ")[0] for c in letters), "")
+
+
+def is_word(vocabulary: list[str]) -> np.ndarray:
+    """Tells which word pieces ROUGE counts: those with a letter or a digit.
+
+    Args:
+        vocabulary: Word pieces; those in square brackets are special tokens and never words.
+
+    Returns:
+        bool (V,).
+
+    Example:
+        >>> is_word(["[PAD]", ".", "rain"]).tolist()
+        [False, False, True]
+    """
+    return np.array(
+        [
+            not (piece.startswith("[") and piece.endswith("]"))
+            and any(unicodedata.category(c)[0] in "LN" for c in piece)
+            for piece in vocabulary
+        ]
+    )

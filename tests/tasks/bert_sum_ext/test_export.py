@@ -21,7 +21,8 @@ from tfsum.tasks.bert_sum_ext import golden
 from tfsum.tasks.bert_sum_ext.export import build
 from tfsum.tasks.bert_sum_ext.export import export_model as export_extractive
 from tfsum.tasks.bert_sum_ext.reading import SENTENCES_IN_HEAD, _even_blocks
-from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
+from tfsum.text.expected_rouge import expected_rouge_ranks
+from tfsum.text.known_words import is_word
 from tfsum.text.packing import pack_windows
 
 # The tiny model's weights are large, so that rounding tells more than in a real one.

@@ -29,7 +29,8 @@ from tfsum.tasks.bert_sum_ext.train import (
     PreparedRecords,
     build_model,
 )
-from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
+from tfsum.text.expected_rouge import expected_rouge_ranks
+from tfsum.text.known_words import is_word
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.train import set_precision_and_seed
 

@@ -183,7 +183,7 @@ class DocumentBatcher(TokenBudgetBatcher):
         tokens_per_batch: Budget of a batch, as in `TokenBudgetBatcher`.
         cls_id: Id of [CLS].
         sep_id: Id of [SEP].
-        words: Pieces that ROUGE counts, (V,) bool (`tfsum.text.expected_rouge.is_word`), for a
+        words: Pieces that ROUGE counts, (V,) bool (`tfsum.text.known_words.is_word`), for a
             model with a word head: a batch then also has `grams` and `gram_counts`, see
             `BertSumExt`.
         embeddings: Embedding of each sentence of the records, (N, W) int8, 0 for one that is not

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfsum.data.documents.windows import DocumentBatcher, in_windows
 from tfsum.errors import DataError
-from tfsum.text.expected_rouge import is_word
+from tfsum.text.known_words import is_word
 from tfsum.text.word_piece import WordPiece
 
 

@@ -13,7 +13,8 @@ from tfsum.tasks.bert_sum_ext.read import Read
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.bert_sum_ext.reading import Reader, columns
 from tfsum.tasks.bert_sum_ext.reading_outputs import read_again, reading_outputs
-from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
+from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS
+from tfsum.text.known_words import is_word
 from tfsum.text.query import of_best, relevance, with_meaning
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.sentence_splitter import SentenceSplitter

@@ -29,8 +29,7 @@ from tfsum.tasks.starting_point import (
     starting_model,
     warn_of_unknown_words,
 )
-from tfsum.text.expected_rouge import is_word
-from tfsum.text.known_words import frequent_words
+from tfsum.text.known_words import frequent_words, is_word
 from tfsum.text.selection import select_sentences
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.log import format_scores, log
