@@ -91,16 +91,3 @@ def test_each_epoch_has_each_row_once_within_the_budget_in_batches_of_the_same_s
         assert sorted(np.concatenate(plan)) == list(range(len(lengths)))
         assert all(len(rows) * numbers.length[rows].max() <= budget for rows in plan)
     assert len({tuple(sorted(map(len, plan))) for plan in plans}) == 1
-
-
-def test_the_largest_part_of_a_batch():
-    """Of batches of as many positions the one of the longest rows; of it a replica's share, and of
-    that a part."""
-    numbers = Numbers(np.array([9, 9, 9, *[1] * 27, 8]), tokens_per_batch=27)
-    assert numbers.largest()["ids"].shape == (3, 9)
-    assert numbers.largest(replicas=2)["ids"].shape == (2, 9) and numbers.largest(2, parts=2)[
-        "ids"
-    ].shape == (1, 9)
-    # one long row takes less than seven short ones
-    few = Numbers(np.array([4, *[2] * 7]), tokens_per_batch=16)
-    assert few.largest()["ids"].shape == (7, 2)

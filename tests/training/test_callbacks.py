@@ -1,4 +1,4 @@
-"""The callbacks of a run: the average of the weights, the progress line, the profiler."""
+"""The callbacks of a run: the average of the weights, the progress line."""
 
 import re
 import types
@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tfsum.training import callbacks
-from tfsum.training.callbacks import Profile, Progress, WeightAverage
+from tfsum.training.callbacks import Progress, WeightAverage
 
 
 class Counted:
@@ -130,32 +130,3 @@ def test_a_validation_is_no_part_of_the_speed(clock, capsys):
         "10 tokens/s",
         "10 tokens/s",
     ]
-
-
-@pytest.mark.parametrize(("steps", "recorded"), [("2:3", [2, 3]), ("3:9", [3, 4]), ("7:8", [])])
-def test_the_profiler_records_the_steps_of_one_interval(monkeypatch, tmp_path, steps, recorded):
-    found, on = [], []
-    monkeypatch.setattr(tf.profiler.experimental, "start", lambda folder: on.append(folder))
-    monkeypatch.setattr(tf.profiler.experimental, "stop", lambda: on.pop())
-    callback = Profile(steps, tmp_path)
-    for step in range(1, 5):
-        callback.on_train_batch_begin(0)
-        if on:
-            found.append(step)
-        callback.on_train_batch_end(0)
-    callback.on_epoch_end(0)
-    assert found == recorded and not on
-
-
-def test_the_profiler_writes_its_file(tmp_path, capsys):
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-    model.compile("sgd", "mse")
-    model.fit(
-        tf.ones((8, 2)),
-        tf.ones((8, 1)),
-        batch_size=2,
-        verbose=0,
-        callbacks=[Profile("2:3", tmp_path)],
-    )
-    assert list(tmp_path.rglob("*.xplane.pb"))
-    assert "profile of the steps 2 to 3 of this process" in capsys.readouterr().err

@@ -144,7 +144,6 @@ def test_an_override_without_a_value_takes_the_key_out(recipe):
             "limit=1001: expected a whole number from 0 to 1000",
         ),
         (RIGHT.replace('corpus = "바다"', ""), "data.corpus is missing"),
-        (RIGHT + "profile = '3'", 'train.profile="3": expected the first and the last step'),
         (
             RIGHT + "deterministic = true\njit_compile = true",
             "train: deterministic and jit_compile are both true",

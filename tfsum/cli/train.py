@@ -15,7 +15,6 @@ EXAMPLES = """examples:
   tfsum train bert_sum_ext_news --set data.train=train.jsonl --set data.validation=held_out.jsonl
   tfsum train news.toml --set train.learning_rate=1e-4
   tfsum train news.toml --local-workers 2
-  tfsum train news.toml --profile 20:30
   tfsum train --keys transformer
 
 prints the folder of the best model. exit status 75 where it was stopped (Ctrl-C or SIGTERM), its
@@ -42,10 +41,6 @@ OPTIONS: Options = {
             "metavar": "SECTION.KEY=VALUE",
             "help": "override a key of the recipe, or without VALUE take it out; can be repeated",
         },
-        "--profile": {
-            "metavar": "FIRST:LAST",
-            "help": "steps for TensorFlow's profiler, from 1 in this process, such as 20:30",
-        },
         "--local-workers": {
             "type": int,
             "metavar": "N",
@@ -65,8 +60,6 @@ def run(arguments: Arguments) -> int:
         print(describe_keys(arguments.recipe))
         return 0
 
-    if arguments.profile:
-        arguments.overrides.append(f"train.profile={arguments.profile}")
     recipe = load_recipe(arguments.recipe, arguments.overrides)
     if arguments.local_workers is not None:
         sets = [word for override in arguments.overrides for word in ("--set", override)]

@@ -163,24 +163,6 @@ class TokenBudgetBatcher:
             batches = [batches[i] for i in random.permutation(len(batches))]
         return batches
 
-    def largest(self, replicas: int = 1, parts: int = 1) -> dict[str, np.ndarray]:
-        """Returns the share of one replica in the batch that takes the most memory.
-
-        That is the one of the most rows * width^2: batches have about as many positions each, and
-        attention weights grow with the square of the width.
-
-        Args:
-            replicas: Number of replicas that share a batch.
-            parts: Micro-batches of a replica's share.
-        """
-        rows = max(self.plan(), key=lambda rows: len(rows) * self.width(self.length, rows) ** 2)
-        # a share with the longest row
-        rows = rows[np.argsort(-self.length[rows], kind="stable")][::replicas]
-        share = next(
-            self.transform(tf.data.Dataset.from_tensors(self.assemble(rows))).as_numpy_iterator()
-        )
-        return {name: array[: -(-len(rows) // parts)] for name, array in share.items()}
-
     def rows_of(self, number: int, seed: int) -> np.ndarray:
         """The rows of one batch of training.
 

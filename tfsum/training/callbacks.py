@@ -1,5 +1,5 @@
 """What goes along with the steps of a run: the average of the weights, the check that numbers are
-finite, signals that wait for the end of a step, the progress line and the profile."""
+finite, signals that wait for the end of a step, and the progress line."""
 
 import contextlib
 import math
@@ -273,40 +273,3 @@ def peak_memory() -> str:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     unit = 2**20 if sys.platform == "darwin" else 2**10  # bytes on macOS, elsewhere kB
     return f"{peak / unit:,.0f} MB of this process"
-
-
-class Profile(keras.callbacks.Callback):
-    """Records some steps by TensorFlow's profiler, whose files TensorBoard and XProf show.
-
-    Args:
-        steps: First and last step, such as "20:30", counted from 1 in this process.
-        folder: Folder for the profiler's files.
-    """
-
-    def __init__(self, steps: str, folder: str | pathlib.Path) -> None:
-        super().__init__()
-        self._first, self._last = map(int, steps.split(":"))
-        self._step, self._on, self._folder = 0, False, str(folder)
-
-    def on_train_batch_begin(self, batch: int, logs: Logs = NO_LOGS) -> None:
-        """Begins to record before the first step."""
-        self._step += 1
-        if self._step == self._first:
-            tf.profiler.experimental.start(self._folder)
-            self._on = True
-
-    def on_train_batch_end(self, batch: int, logs: Logs = NO_LOGS) -> None:
-        """Ends after the last step."""
-        if self._on and self._step == self._last:
-            self.on_epoch_end(0)
-
-    def on_epoch_end(self, epoch: int, logs: Logs = NO_LOGS) -> None:
-        """Ends before a validation, which is not recorded, and at the end of the run."""
-        if self._on:
-            self._on = False
-            tf.profiler.experimental.stop()
-            log(
-                f"profile of the steps {self._first} to {self._step} of this process:"
-                f" {self._folder}; look at it by `tensorboard --logdir {self._folder}` with the"
-                " package tensorboard-plugin-profile"
-            )

@@ -18,7 +18,6 @@ from tfsum.trainer.exact_step import ExactTrainer
 from tfsum.training.callbacks import (
     DivergenceError,
     FiniteGuard,
-    Profile,
     Progress,
     WeightAverage,
     deferred_signals,
@@ -225,14 +224,12 @@ class Run(Generic[AnyModel, AnySettings]):
     def _callbacks(self, progress: Progress, signals: list[int]) -> list[keras.callbacks.Callback]:
         """The callbacks of `fit` in their order: the average is updated before a step is checked.
 
-        The progress line and the profile end before the validation; TensorBoard shows its scores.
+        The progress line ends before the validation; TensorBoard shows its scores.
         """
         settings, chief = self.settings, self.workers.is_chief
         callbacks = [self.average]
         if chief:
             callbacks.append(progress)
-        if chief and settings.profile:
-            callbacks.append(Profile(settings.profile, self.folder / "profile"))
 
         callbacks.append(
             keras.callbacks.LambdaCallback(

@@ -7,7 +7,6 @@ description. What a key is called in TOML is what the code reads:
 """
 
 import importlib.util
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -169,11 +168,6 @@ class RunSettings(Settings):
     tensorboard: bool = Field(
         False, description="Whether TensorBoard's event files are written (extra tensorboard)."
     )
-    profile: str = Field(
-        "",
-        description='Steps that TensorFlow\'s profiler records, such as "20:30", counted from 1 in'
-        " this process.",
-    )
     keep: int = Field(2, ge=1, description="Number of the newest checkpoints that are kept.")
     checkpoint_minutes: float = Field(
         10.0, ge=0, description="Minutes between checkpoints within an interval; 0 for never."
@@ -191,14 +185,6 @@ class RunSettings(Settings):
                 " key out"
             )
         return tensorboard
-
-    @field_validator("profile")
-    @classmethod
-    def _names_steps(cls, profile: str) -> str:
-        steps = re.fullmatch(r"(\d+):(\d+)", profile)
-        if profile and not (steps and 1 <= int(steps[1]) <= int(steps[2])):
-            raise ValueError('expected the first and the last step, such as "20:30"')
-        return profile
 
     @model_validator(mode="after")
     def _has_one_compiler(self) -> "RunSettings":

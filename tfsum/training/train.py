@@ -14,9 +14,7 @@ import tensorflow as tf
 
 import tfsum
 from tfsum.errors import Stopped
-from tfsum.layers import dropout_step
 from tfsum.models.model import Model
-from tfsum.trainer.exact_step import Batch
 from tfsum.training.log import format_counts, log, muted
 from tfsum.training.recipe_file import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
@@ -32,21 +30,8 @@ STRATEGIES = {
     tf.distribute.MultiWorkerMirroredStrategy: "multi_worker",
 }
 """Class -> its name in recipes."""
-NOT_LEARNED = {"data": {"records"}, "train": {"folder", "profile", "tensorboard"}}
+NOT_LEARNED = {"data": {"records"}, "train": {"folder", "tensorboard"}}
 """Keys that change nothing of what is learned: the folders, and what only watches a training."""
-VIEWS = {
-    "Reshape",
-    "Identity",
-    "Squeeze",
-    "ExpandDims",
-    "StopGradient",
-    "PreventGradient",
-    "ReadVariableOp",
-}
-"""Operations whose output is the memory of their input."""
-NOT_STORED = {"Const", "Placeholder", "VarHandleOp"}
-"""Operations whose output is in memory anyway: constants, the batch, the weights."""
-
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 LOST = (
     tf.errors.UnavailableError,
@@ -239,13 +224,8 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
     if devices > 1:
         batch += f", shared among {devices} devices"
 
-    last = run.batches(train.steps - 1).batcher  # later batches may be larger
-    counts = last.report()
+    counts = run.batches(train.steps - 1).batcher.report()  # later batches may be larger
     padding = counts.pop("padding")
-    # Two sets of gradients if there are parts.
-    trained = [model.trainable_variables] * min(parts, 2)
-    fixed = sum(_bytes(variable) for group in [run.variables, *trained] for variable in group)
-    activations = activation_bytes(model, last.largest(devices, parts))
     return [
         f"recipe {hashlib.blake2b(learned, digest_size=6).hexdigest()}; {versions}, Python"
         f" {platform.python_version()}",
@@ -254,99 +234,4 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
         f"one pass: {format_counts(counts)}; {padding:.1%} are padding",
         f"parameters: {model.count_params():,}, of which"
         f" {sum(v.shape.num_elements() for v in model.trainable_variables):,} are trained",
-        f"memory of a device: about {_megabytes(fixed + activations)}: {_megabytes(fixed)} for"
-        " weights, gradients, optimizer and average, and about"
-        f" {_megabytes(activations)} for the activations of a part",
     ]
-
-
-def _megabytes(count: int) -> str:
-    return f"{count / 2**20:,.{2 if count < 2**20 else 0}f} MB"
-
-
-def activation_bytes(model: Model, batch: Batch) -> int:
-    """Estimates the bytes that a forward pass stores for the backward pass.
-
-    The loss and its gradients are traced for the shapes of the batch, without running them. Each
-    tensor of the forward pass that an operation of the backward pass reads counts once, and the
-    largest tensor of the backward pass is added. Tensors whose size depends on the data are left
-    out.
-
-    Args:
-        model: Model, built under the strategy of the training.
-        batch: Batch of one device and micro-batch: a dict of tensors, or (dict, labels).
-
-    Returns:
-        Number of bytes.
-
-    Example:
-        >>> from tfsum.models import BertClassifier
-        >>> model = BertClassifier(
-        ...     {
-        ...         "vocab_size": 30,
-        ...         "hidden_size": 8,
-        ...         "num_hidden_layers": 1,
-        ...         "num_attention_heads": 2,
-        ...         "intermediate_size": 16,
-        ...     },
-        ...     ["no", "yes"],
-        ... )
-        >>> model.build()
-        >>> def part(rows):
-        ...     ids = np.ones((rows, 16), np.int32)
-        ...     return {
-        ...         "token_ids": ids,
-        ...         "segment_ids": 0 * ids,
-        ...         "labels": np.zeros(rows, np.int32),
-        ...     }
-        >>> 1.9 < activation_bytes(model, part(64)) / activation_bytes(model, part(32)) < 2.1
-        True
-    """
-    stored: list[int] = []
-
-    def step(data: Batch) -> tf.Tensor:
-        if not stored:  # on the first device only
-            stored.append(_stored_in_step(model, data))
-        return tf.constant(0)
-
-    specs = tf.nest.map_structure(lambda x: tf.TensorSpec(np.shape(x), tf.as_dtype(x.dtype)), batch)
-    trace = tf.function(
-        lambda data: model.distribute_strategy.run(step, args=(data,)), autograph=False
-    )
-    trace.get_concrete_function(specs)
-    return stored[0]
-
-
-def _stored_in_step(model: Model, data: Batch) -> int:
-    x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
-    graph = tf.compat.v1.get_default_graph()
-    with tf.GradientTape() as tape, dropout_step(tf.constant(0, tf.int64)):
-        loss = tf.reduce_sum(model.summed_loss(x, y, training=True))
-        forward = {operation.name for operation in graph.get_operations()}
-        weights = [variable.value for variable in model.trainable_variables]
-    tape.gradient(loss, weights)
-
-    backward = [operation for operation in graph.get_operations() if operation.name not in forward]
-    inputs = [tensor for operation in backward for tensor in operation.inputs]
-    stored = {_viewed(tensor).ref() for tensor in inputs if tensor.op.name in forward}
-    largest = max((_bytes(tensor) for each in backward for tensor in each.outputs), default=0)
-    return largest + sum(
-        _bytes(tensor)
-        for tensor in (reference.deref() for reference in stored)
-        if tensor.op.type not in NOT_STORED
-    )
-
-
-def _viewed(tensor: tf.Tensor) -> tf.Tensor:
-    """The tensor that this one is a view of."""
-    if tensor.op.type in VIEWS and tensor.op.inputs:
-        return _viewed(tensor.op.inputs[0])
-    return tensor
-
-
-def _bytes(tensor: tf.Tensor | keras.Variable) -> int:
-    """The bytes of a tensor of a graph or of a variable; 0 if its size depends on the data."""
-    dtype, shape = tf.as_dtype(tensor.dtype), tf.TensorShape(tensor.shape)
-    if dtype in (tf.resource, tf.variant, tf.string) or not shape.is_fully_defined():
-        return 0
-    return shape.num_elements() * dtype.size

@@ -83,12 +83,6 @@ def best(material):
     return train(recipe(material))
 
 
-@pytest.fixture(autouse=True)
-def no_estimate_of_activations(monkeypatch):
-    """In the place of the fixture of all tasks: `best` has the estimate, the tests do not."""
-    monkeypatch.setattr("tfsum.training.train.activation_bytes", lambda *_: 0)
-
-
 def test_it_learns_and_says_how_well(material, best):
     told = json.loads((best / "tfsum.json").read_text())
     assert told["validation"]["accuracy"]["value"] > 90
