@@ -1,7 +1,7 @@
 """What an abstractive summarizer of documents writes: how good, how long, how much from the source,
 how faithful.
 
-    tfsum export runs/bert_sum_abs_news/best served/writer/1 --source-names --restore-case
+    tfsum export runs/bert_sum_abs_news/best served/writer/1 --restore-case
     python -m benchmarks writing served/writer/1 ../shared/data/news/validation.jsonl.gz --limit 200
     python -m benchmarks writing served/writer/1 ../shared/data/news/validation.jsonl.gz --extract 4
 

@@ -1,7 +1,6 @@
 """The case of words taken from a text; both kinds of operations, and what has no word, no text or
 no case."""
 
-import numpy as np
 import pytest
 import tensorflow as tf
 from cases import first_by_default
@@ -41,13 +40,6 @@ def test_the_case_of_the_text(ops):
         for answer, text in zip(answers, texts)
     ]
     assert alone == list(expected)
-
-
-def test_a_word_at_the_beginning_of_sentences_alone_keeps_its_capital_if_it_is_a_name():
-    names = np.array([piece.removeprefix("##") in ("b", "a", "r") for piece in PIECES])
-    case = TrueCase(WordPiece(PIECES), names)
-    found = case.restore(tf.constant(["so it hit bar"]), tf.constant(["It hit. Bar sits."]))
-    assert found.numpy()[0] == b"So it hit Bar"
 
 
 def test_no_answers():

@@ -90,10 +90,6 @@ EXPORT_OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "a BertSumAbs's: windows read of a text (default: as it was trained, else 1)",
     },
-    "--source-names": {
-        "action": "store_true",
-        "help": "a BertSumAbs's: numbers and names are written only as the text has them",
-    },
     "--restore-case": {
         "action": "store_true",
         "help": "a lower-casing BertSumAbs's: words get the case that they have in the text",

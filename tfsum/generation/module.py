@@ -7,11 +7,9 @@ are stored.
 import dataclasses
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfsum.decoding import Sampling, Strategy
-from tfsum.decoding.source_names import SourceNames
 from tfsum.decoding.strategy import ids_of
 from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
@@ -52,8 +50,6 @@ class AbstractiveSummarizer(tf.Module):
         strategy: The decoding strategy; the best answer of a source is returned.
         max_length: L, the most tokens of an answer, the end token among them; None is the model's.
         storage: Storage of the weights, as in `StoredWeights`.
-        names: Bool (V,), the pieces of names and numbers, which are written only as the source has
-            them (see `SourceNames`); None leaves all words free.
         true_case: Restores the case of answers; None leaves them as the model writes them.
 
     Raises:
@@ -90,7 +86,6 @@ class AbstractiveSummarizer(tf.Module):
         strategy: Strategy,
         max_length: int | None = None,
         storage: str = "float32",
-        names: np.ndarray | None = None,
         true_case: TrueCase | None = None,
     ) -> None:
         super().__init__(name="abstractive_summarizer")
@@ -110,7 +105,7 @@ class AbstractiveSummarizer(tf.Module):
 
         self.source, self.detokenizer = source, detokenizer
         self.strategy, self.max_length = strategy, max_length
-        self.names, self.true_case = names, true_case
+        self.true_case = true_case
         self.source_vocabulary_size, self.start_id = model.source_vocabulary_size, model.start_id
         self.end_id, self.source_names = model.end_id, model.source_names
         self.weights = StoredWeights(model, storage, TABLES, pooler=False)
@@ -224,7 +219,7 @@ class AbstractiveSummarizer(tf.Module):
             longest = tf.reduce_max(tf.gather(lengths, rows))
             group = tf.nest.map_structure(lambda ids: tf.gather(ids, rows)[:, :longest], source)
             with self.weights.model(values) as model:
-                generated = self.strategy(self._decoded(model), group, self.max_length)
+                generated = self.strategy(InPlace(model), group, self.max_length)
             return tuple(part[:, 0] for part in generated)
 
         specs = (
@@ -237,16 +232,6 @@ class AbstractiveSummarizer(tf.Module):
         back = tf.argsort(order, stable=True)
         names = ("ids", "log_probability", "length")
         return {name: tf.gather(part, back) for name, part in zip(names, generated, strict=True)}
-
-    def _decoded(self, model: EncoderDecoder) -> Any:
-        """What a strategy asks: the model, or one that writes names of the source alone."""
-        if self.names is None:
-            return InPlace(model)
-
-        pieces = self.source.word_piece.vocabulary
-        continues = np.zeros(len(self.names), bool)  # False for ids without a piece
-        continues[: len(pieces)] = [piece.startswith("##") for piece in pieces]
-        return SourceNames(InPlace(model), self.names, continues)
 
 
 def card_of(description: dict, rows: dict[str, object]) -> Card:

@@ -1,6 +1,5 @@
 """The case and the accents of an answer by a model that has neither, from the text that it read."""
 
-import numpy as np
 import tensorflow as tf
 
 from tfsum.text.rows import Rows, rows_and_places
@@ -18,12 +17,10 @@ class TrueCase(tf.Module):
 
     The first letter of each line becomes a capital. Words are equal if their pieces are. Of the
     forms of a word in the text, the first within a sentence counts, since at the beginning of one
-    every word is capitalized. A word that the text has only there is capitalized if it is a name. A
-    word that the text lacks stays as it was written.
+    every word is capitalized. A word that the text lacks stays as it was written.
 
     Args:
         word_piece: Tokenizer of the model, which lower-cases.
-        names: Pieces of names, bool (V,), see `name_pieces`; None takes any word for one.
 
     Example:
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "in", "paris", "."]
@@ -34,12 +31,9 @@ class TrueCase(tf.Module):
         [b'Rain In Paris']
     """
 
-    def __init__(self, word_piece: WordPiece, names: np.ndarray | None = None) -> None:
+    def __init__(self, word_piece: WordPiece) -> None:
         super().__init__(name="true_case")
         self._word_piece = word_piece
-        if names is None:
-            names = np.ones(len(word_piece.vocabulary), bool)
-        self._names = tf.constant(names)
 
     def restore(self, answers: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:
         """Restores the case of answers.
@@ -65,12 +59,11 @@ class TrueCase(tf.Module):
         words, before = tf.gather(parts.flat_values, at), tf.gather(parts.flat_values, at - 1)
         owner, place, is_text = (tf.boolean_mask(x, is_word) for x in (owner, place, is_text))
 
-        # Of equal words the first within a sentence of the text, or for a name the first.
-        keys, is_name = self._keys(words)
-        _, equal = Rows.of_equal(keys)
+        # Of equal words the first within a sentence of the text, else the first.
+        _, equal = Rows.of_equal(self._keys(words))
         _, forms = Rows.of_equal(equal.owner * number + owner % number)
         within = forms.first(is_text & tf.strings.regex_full_match(before, _WITHIN))
-        form = tf.where(within < tf.size(words, tf.int64), within, forms.first(is_text & is_name))
+        form = tf.where(within < tf.size(words, tf.int64), within, forms.first(is_text))
         form = tf.minimum(forms.to_values(form), forms.places())
         words = tf.gather(words, form)
 
@@ -79,13 +72,12 @@ class TrueCase(tf.Module):
         flat = tf.tensor_scatter_nd_update(parts.flat_values, at[:, tf.newaxis], words)
         return tf.strings.reduce_join(parts.with_flat_values(flat), axis=-1)[number:]
 
-    def _keys(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """A number for the pieces of each word, int64 (N,), and whether one is a name's, bool."""
+    def _keys(self, words: tf.Tensor) -> tf.Tensor:
+        """A number for the pieces of each word, int64 (N,)."""
         pieces = self._word_piece.tokenize(words)
         ids, rows = tf.cast(pieces.flat_values, tf.int64), Rows.of(pieces)
         weight = (rows.places() - tf.gather(pieces.row_starts(), rows.owner)) * _PRIME + 1
-        keys = rows.sum((ids + 1) * weight * weight)
-        return keys, rows.any(tf.gather(self._names, ids))
+        return rows.sum((ids + 1) * weight * weight)
 
 
 def _capitalized(words: tf.Tensor) -> tf.Tensor:

@@ -1,9 +1,6 @@
 """A BertSumAbs's model folder to a SavedModel that takes raw strings and returns summaries."""
 
 import pathlib
-from typing import Any
-
-import numpy as np
 
 from tfsum.decoding import BeamSearch, Strategy
 from tfsum.errors import ExportError
@@ -20,7 +17,6 @@ from tfsum.generation.module import AbstractiveSummarizer, card_of
 from tfsum.generation.sources import DocumentSource
 from tfsum.models import BertSumAbs
 from tfsum.text.detokenizer import Detokenizer
-from tfsum.text.name_pieces import number_pieces, unpack_flags
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.true_case import TrueCase
 
@@ -31,7 +27,6 @@ TEXT_SETTINGS = {
     "newline": "sentence",
     "max_windows": 1,
     "line_break": "[unused2]",
-    "source_names": False,
     "restore_case": False,
 }
 
@@ -44,7 +39,6 @@ def export_model(
     max_length: int | None = None,
     newline: str | None = None,
     max_windows: int | None = None,
-    source_names: bool | None = None,
     restore_case: bool | None = None,
     storage: str = "float32",
 ) -> pathlib.Path:
@@ -61,8 +55,6 @@ def export_model(
             training.
         max_windows: Most windows of whole sentences read of a text; what is beyond is left out,
             which `coverage` reports. By default as in training.
-        source_names: Whether numbers, and the names that training has recorded, are written only as
-            the text has them (`tfsum.decoding.source_names`).
         restore_case: Whether the words of a model that lower-cases get the case that they have in
             the text (`tfsum.text.true_case`).
         storage: "float32", "float16", or "small" (float16, and int8 rows of the embeddings with a
@@ -82,14 +74,11 @@ def export_model(
     options = {
         "newline": newline,
         "max_windows": max_windows,
-        "source_names": source_names,
         "restore_case": restore_case,
     }
     text |= {name: value for name, value in options.items() if value is not None}
 
-    module = build(
-        source, text | {"names": settings.get("names")}, ops, strategy, max_length, storage
-    )
+    module = build(source, text, ops, strategy, max_length, storage)
     text["window_length"] = module.source.window_length
     exported = {
         "kind": "abstractive",
@@ -148,23 +137,7 @@ def build(
             " name a piece of it, or null where the model writes no line breaks"
         )
 
-    names = None  # the pieces of names and numbers, bool (V,), where training has looked for them
-    if (flags := text.get("names")) is not None:
-        try:
-            names = unpack_flags(flags, len(words))
-        except (TypeError, ValueError) as error:
-            raise ExportError(
-                f"{source}/tfsum.json: names: {error}; expected the bits of its word pieces in"
-                " base64, as training writes them; remove the key to restrict numbers alone"
-            ) from None
-
-    options: dict[str, Any] = {}
     padding = rows - len(words)
-    if text["source_names"]:
-        flagged = number_pieces(words) if names is None else names
-        options["names"] = np.pad(flagged, (0, padding))
-    if text["restore_case"]:
-        options["true_case"] = TrueCase(word_piece, names)
     return AbstractiveSummarizer(
         model,
         DocumentSource(
@@ -177,5 +150,5 @@ def build(
         (strategy or PAPERS).with_vocabulary(words),
         max_length,
         storage,
-        **options,
+        TrueCase(word_piece) if text["restore_case"] else None,
     )

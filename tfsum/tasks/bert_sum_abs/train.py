@@ -1,9 +1,7 @@
 """Training a BertSumAbs on documents and their summaries, from an encoder or an extractive model to
 the best folder."""
 
-import functools
 import itertools
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +34,6 @@ from tfsum.tasks.starting_point import (
     warn_of_unknown_words,
 )
 from tfsum.text.detokenizer import Detokenizer
-from tfsum.text.name_pieces import name_pieces, pack_flags
 from tfsum.text.packing import lay_out_windows
 from tfsum.training.log import log
 from tfsum.training.optimizer import make_adam, warm_up
@@ -252,17 +249,6 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
             words=evaluate.words,
         )
 
-    @functools.cached_property
-    def _names(self) -> str:
-        """The pieces of names and numbers of the training documents, see
-        `tfsum.text.name_pieces`."""
-        sentences = (
-            sentence.decode("utf-8", "replace")
-            for batch in read_records(self._records["train"], ["sentences"])
-            for sentence in batch["sentences"].flat_values.numpy()
-        )
-        return pack_flags(name_pieces(sentences, self._word_piece))
-
     def _pairs_of(self, split: str) -> tuple[WindowedDocuments, Summaries]:
         """The documents of a split, and their summaries."""
         documents = load_windows(
@@ -281,10 +267,6 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
         words, model = self._word_piece, self.model
         sources = DocumentBatcher(documents, budget, cls_id=words.cls_id, sep_id=words.sep_id)
         return SummaryBatcher(sources, summaries, budget, model.start_id, model.end_id)
-
-    def measured(self) -> dict[str, Any]:
-        """The scores of the best model, and the pieces of names."""
-        return {"names": self._names, **super().measured()}
 
 
 make_run = SummaryRun
