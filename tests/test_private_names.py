@@ -25,6 +25,7 @@ USED = {
         "_get_variable_index",
         "_use_weight_decay",
     },
+    "tensorflow": {"_check_health_interval", "_check_health_timeout"},
     # documented by Python, in spite of their names, but for argparse's `_actions`, which shtab
     # itself reads
     "Python": {"_actions", "_asdict", "_exit"},
