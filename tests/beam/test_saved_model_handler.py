@@ -8,7 +8,7 @@ import pytest
 
 beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install '.[beam]'")
 
-from apache_beam.ml.inference.base import KeyedModelHandler, ModelMetadata, RunInference
+from apache_beam.ml.inference.base import KeyedModelHandler, RunInference
 
 from tfsum.beam import SavedModelHandler, Summarize
 from tfsum.beam.saved_model_handler import SharedModel
@@ -103,71 +103,6 @@ def test_a_model_that_vanishes_answers_on(transformer, tmp_path):
     assert answer.inference.sentences
     with pytest.raises(ExportError, match="no such folder"):
         handler.load_model()
-
-
-def test_a_newer_model_takes_over(transformer, tmp_path):
-    newer = link(transformer, tmp_path / "news" / "7")
-    handler = SavedModelHandler(transformer.folder, sentences=1)
-    handler.update_model_path(f"{newer}/saved_model.pb")
-    (answer,) = handler.run_inference([TEXT], handler.load_model())
-    assert answer.model_id == "news/7"
-
-
-def test_a_newer_model_that_is_broken_does_not(transformer, tmp_path, caplog):
-    (tmp_path / "news" / "7").mkdir(parents=True)
-    (tmp_path / "news" / "7" / "saved_model.pb").write_bytes(b"not a model")
-    handler = SavedModelHandler(transformer.folder, sentences=1)
-    handler.update_model_path(str(tmp_path / "news" / "7"))
-    (answer,) = handler.run_inference([TEXT], handler.load_model())
-    assert answer.model_id == "news/1" and "the pipeline continues with" in caplog.text
-
-
-def test_an_update_is_known_by_its_path_and_the_call():
-    """Beam makes a file of the id and shares the model of one id among all steps."""
-    path = "/models/100%/news-2/saved_model.pb"
-    found = SavedModelHandler(sentences=1).update_id(path)
-    assert "/" not in found and found != SavedModelHandler(sentences=2).update_id(path)
-    assert (
-        found == SavedModelHandler(sentences=1).update_id(path)
-        and SavedModelHandler().update_id("") == ""
-    )
-    handler = SavedModelHandler(sentences=1)
-    handler.update_model_path(found)
-    assert handler._update == "/models/100%/news-2"
-    with pytest.raises(
-        Error, match="the path of a newer model, its special characters escaped, has 4.. characters"
-    ):
-        handler.update_id("/models" * 50)
-
-
-def test_steps_with_other_options_share_no_update(transformer, tmp_path):
-    newer = link(transformer, tmp_path / "news" / "7")
-    with beam.Pipeline(runner="FnApiRunner") as pipeline:
-        updates = pipeline | "Updates" >> beam.Create([ModelMetadata(newer, "news")])
-        documents = pipeline | beam.Create([("a", TEXT)])
-        for sentences in (1, 2):
-            found = documents | f"{sentences}" >> Summarize(
-                transformer.folder, sentences, model_updates=updates
-            )
-            _ = found.answers | f"Keep {sentences}" >> beam.Map(
-                lambda pair, wanted: (
-                    (len(pair[1].sentences), pair[1].model) == (wanted, "news/7") or 1 / 0
-                ),
-                sentences,
-            )
-    assert [path.name for path in (tmp_path / "news").iterdir()] == ["7"]
-
-
-def test_updates_reach_a_running_pipeline(transformer, tmp_path, run_pipeline):
-    path = link(transformer, tmp_path / "news" / "7") + "/saved_model.pb"
-
-    class Updated(beam.PTransform):
-        def expand(self, documents):
-            updates = documents.pipeline | "Updates" >> beam.Create([ModelMetadata(path, "news")])
-            return documents | Summarize(transformer.folder, 1, model_updates=updates)
-
-    found, failed = run_pipeline([("a", TEXT)], Updated())
-    assert not failed and [row.model for _, row in found] == ["news/7"]
 
 
 def test_one_model_is_loaded_for_all_batches(transformer, run_pipeline):

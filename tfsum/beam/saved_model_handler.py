@@ -1,12 +1,9 @@
 """Answers documents by an exported model inside Beam's RunInference."""
 
-import hashlib
-import logging
 import os
 import pathlib
 import re
 import time
-import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,8 +19,6 @@ from tfsum.loading import load_tensorflow
 NAMESPACE = "tfsum"  # namespace of the metrics
 BATCH_CHARACTERS = 1 << 18
 MAX_CHARACTERS = 1_000_000  # as in ServerSettings
-UPDATE = "tfsum-update-"  # prefix of the ids of `update_id`
-LONGEST_NAME = 200  # file names have 255 characters on most file systems, and Beam adds some
 LONGEST_REASON = 500  # characters of an error that are kept
 WARM_UP = (
     "It rained. The bridge was closed on Monday.",
@@ -115,8 +110,8 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
     batch are answered. The model is loaded and warmed up once on each machine, and shared by its
     processes.
 
-    Metrics in the namespace "tfsum": the counters `documents`, `characters`, `failures`,
-    `model_update_failures`; the distributions `batch_documents`, `batch_characters`,
+    Metrics in the namespace "tfsum": the counters `documents`, `characters`, `failures`;
+    the distributions `batch_documents`, `batch_characters`,
     `batch_milliseconds`. RunInference adds its own.
 
     Args:
@@ -165,75 +160,12 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
             from tfsum.inference.saved_model import newest
 
             self._path = os.path.abspath(newest(model))
-        self._update: str | None = None
         self._kind, self._options = kind, options
         self._batch_characters, self._max_characters = batch_characters, max_characters
 
     def load_model(self) -> SharedModel:
-        """Loads the model and warms it up.
-
-        If a newer model cannot be loaded, the pipeline goes on with the first one.
-        """
-        if self._update is not None:
-            try:
-                return SharedModel(self._update, self._kind, self._options)
-            except Exception as error:
-                # a broken model can raise any error when it is warmed up
-                logging.warning(
-                    "tfsum: %s; the pipeline continues with %s",
-                    error,
-                    self._path or "the shipped model",
-                )
-                Metrics.counter(NAMESPACE, "model_update_failures").inc()
+        """Loads the model and warms it up."""
         return SharedModel(self._path, self._kind, self._options)
-
-    def update_model_path(self, model_path: str | None = None) -> None:
-        """Sets the model that is loaded next.
-
-        Args:
-            model_path: Folder of the model, the file saved_model.pb in it, which `WatchFilePattern`
-                finds, or a result of `update_id`; None or "" changes nothing.
-        """
-        if not model_path:
-            return
-        if model_path.startswith(UPDATE):
-            model_path = urllib.parse.unquote(model_path.removeprefix(UPDATE).partition("-")[2])
-        self._update = model_path.removesuffix("/saved_model.pb")
-
-    def update_id(self, model_path: str) -> str:
-        """Makes the id by which Beam knows a newer model.
-
-        Beam uses the id as the name of a file in a temporary folder, and shares the model of an id
-        among all steps of a machine. Therefore the id must be no path, and differ between steps
-        with different options.
-
-        Args:
-            model_path: Folder of the model, or the file saved_model.pb in it; "", the first update
-                of `WatchFilePattern`, is returned unchanged.
-
-        Returns:
-            A file name with the path and a hash of the kind and the options.
-
-        Raises:
-            Error: The path is too long for a file name.
-
-        Example:
-            >>> SavedModelHandler("/models/news/1").update_id("/models/news/2").rpartition("-")[2]
-            '%2Fmodels%2Fnews%2F2'
-        """
-        if not model_path:
-            return model_path
-
-        call = repr((self._kind, sorted(self._options.items()))).encode()
-        call_hash = hashlib.sha256(call).hexdigest()[:8]
-        update_id = f"{UPDATE}{call_hash}-{urllib.parse.quote(model_path, safe='')}"
-        require(
-            len(update_id) <= LONGEST_NAME,
-            f"{model_path}: the path of a newer model, its special characters escaped, has"
-            f" {len(update_id)} characters; expected {LONGEST_NAME} at most: choose a shorter"
-            " folder",
-        )
-        return update_id
 
     def run_inference(
         self, batch: Sequence[Any], model: SharedModel, inference_args: dict[str, Any] | None = None

@@ -12,7 +12,7 @@ import apache_beam as beam
 from apache_beam.io.fileio import EmptyMatchTreatment, MatchAll
 from apache_beam.io.filesystem import BeamIOError, CompressionTypes
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.ml.inference.base import ModelMetadata, PredictionResult, RunInference
+from apache_beam.ml.inference.base import PredictionResult, RunInference
 from apache_beam.typehints import typehints
 
 from tfsum.beam.rows import (
@@ -173,12 +173,10 @@ class _Answer(beam.PTransform):
         self,
         model: str | pathlib.Path | None,
         *,
-        model_updates: beam.PCollection | None = None,
         batch_characters: int = BATCH_CHARACTERS,
         max_characters: int = MAX_CHARACTERS,
     ) -> None:
         super().__init__()
-        self._updates = model_updates
         self._handler = SavedModelHandler(
             model,
             kind=self.kind,
@@ -188,13 +186,7 @@ class _Answer(beam.PTransform):
         )
 
     def expand(self, documents: beam.PCollection) -> Any:
-        update_id, updates = self._handler.update_id, self._updates
-        if updates is not None:
-            updates |= "Name updates" >> beam.Map(
-                lambda update: ModelMetadata(update_id(update.model_id), update.model_name)
-            )
-
-        results = documents | RunInference(self._handler, model_metadata_pcoll=updates)
+        results = documents | RunInference(self._handler)
         outputs = results | "Separate" >> beam.FlatMap(_separated).with_outputs(
             FAILED, main=ANSWERS
         )
@@ -233,8 +225,6 @@ class Summarize(_Answer):
         model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`; the shipped model by
             default.
         sentences: The most sentences of a summary, or "auto"; as the model was exported by default.
-        model_updates: Collection of `ModelMetadata`, such as that of `WatchFilePattern`, whose
-            models replace the first one while the pipeline runs.
         batch_characters: Approximate number of characters of a batch.
         max_characters: Largest number of characters of a document; longer documents fail.
         **options: Other fields of `tfsum.SummaryRequest`. With `together` a document is a list of
@@ -259,7 +249,6 @@ class Summarize(_Answer):
         model: str | pathlib.Path | None = None,
         sentences: int | Literal["auto"] | None = None,
         *,
-        model_updates: beam.PCollection | None = None,
         batch_characters: int = BATCH_CHARACTERS,
         max_characters: int = MAX_CHARACTERS,
         **options: Unpack[SummaryOptions],
@@ -268,7 +257,6 @@ class Summarize(_Answer):
         self.call_options = request.model_dump(exclude_defaults=True)
         super().__init__(
             model,
-            model_updates=model_updates,
             batch_characters=batch_characters,
             max_characters=max_characters,
         )
@@ -281,7 +269,6 @@ class Generate(_Answer):
 
     Args:
         model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`.
-        model_updates: Collection of `ModelMetadata` with newer models.
         batch_characters: Approximate number of characters of a batch.
         max_characters: Largest number of characters of a document; longer documents fail.
 
@@ -300,7 +287,6 @@ class Classify(_Answer):
 
     Args:
         model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`.
-        model_updates: Collection of `ModelMetadata` with newer models.
         batch_characters: Approximate number of characters of a batch.
         max_characters: Largest number of characters of a document; longer documents fail.
 
