@@ -110,5 +110,6 @@ def test_one_model_is_loaded_for_all_batches(transformer, run_pipeline):
         [("a", TEXT), ("b", TEXT), ("c", TEXT)], Summarize(transformer.folder, batch_characters=1)
     )
     assert run_pipeline.metrics["load_model_latency_milli_secs"].count == 1
-    assert run_pipeline.metrics["batch_documents"].count == 3
+    sizes = run_pipeline.metrics["inference_request_batch_size"]
+    assert (sizes.sum, sizes.max) == (3, 1)
     assert SavedModelHandler().share_model_across_processes()

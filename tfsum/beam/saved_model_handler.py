@@ -3,11 +3,9 @@
 import os
 import pathlib
 import re
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from apache_beam.metrics import Metrics
 from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
 import tfsum
@@ -16,7 +14,6 @@ from tfsum.errors import ExportError, require
 from tfsum.inference.saved_model import shipped_models
 from tfsum.loading import load_tensorflow
 
-NAMESPACE = "tfsum"  # namespace of the metrics
 BATCH_CHARACTERS = 1 << 18
 MAX_CHARACTERS = 1_000_000  # as in ServerSettings
 LONGEST_REASON = 500  # characters of an error that are kept
@@ -110,9 +107,9 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
     batch are answered. The model is loaded and warmed up once on each machine, and shared by its
     processes.
 
-    Metrics in the namespace "tfsum": the counters `documents`, `characters`, `failures`;
-    the distributions `batch_documents`, `batch_characters`,
-    `batch_milliseconds`. RunInference adds its own.
+    The metrics are those of RunInference: `num_inferences` documents,
+    `inference_request_batch_size`, `inference_batch_latency_micro_secs`, and in
+    `inference_request_batch_byte_size` the characters of a batch.
 
     Args:
         model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME` for its newest
@@ -180,17 +177,13 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         Returns:
             A `PredictionResult` for each document, in the same order.
         """
-        begin = time.monotonic()
         together = bool(self._options.get("together"))
         errors = [refusal(element, self._max_characters, together) for element in batch]
         texts = [split(element)[1] for element, error in zip(batch, errors) if error is None]
         rows = iter(model.answers(texts))
-        answers = [error or next(rows) for error in errors]
-        if batch:  # Beam gives an empty one before a document that is larger than a batch
-            _count(answers, sum(map(characters_of, texts)), time.monotonic() - begin)
-
         results = []
-        for element, answer in zip(batch, answers):
+        for element, error in zip(batch, errors):
+            answer = error or next(rows)
             if isinstance(answer, str):
                 key, text = split(element)
                 results.append(PredictionResult(element, failed(key, answer, text)))
@@ -227,18 +220,8 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         Args:
             batch: Documents, each a str or a pair of a key and a str.
         """
-        return sum(map(size_of, batch))
+        return sum(characters_of(split(element)[1]) for element in batch)
 
     def share_model_across_processes(self) -> bool:
         """Returns True: the processes of a machine share one model."""
         return True
-
-
-def _count(answers: Sequence[Row | str], characters: int, seconds: float) -> None:
-    """Updates the metrics by a batch."""
-    Metrics.counter(NAMESPACE, "documents").inc(len(answers))
-    Metrics.counter(NAMESPACE, "characters").inc(characters)
-    Metrics.counter(NAMESPACE, "failures").inc(sum(isinstance(answer, str) for answer in answers))
-    Metrics.distribution(NAMESPACE, "batch_documents").update(len(answers))
-    Metrics.distribution(NAMESPACE, "batch_characters").update(characters)
-    Metrics.distribution(NAMESPACE, "batch_milliseconds").update(round(seconds * 1000))
