@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import os
-import threading
 import types
 
 import pytest
@@ -446,33 +445,12 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(summaries, "SECONDS", 0.01)
-    asked, moved = [], threading.Event()
-    write = terminal.write
-    terminal.write = lambda text: (moved.set() if "1 of about" in text else None, write(text))[1]
-
-    def answer(texts):
-        asked.append(len(texts[-1]))
-        if len(texts) == 2:  # the one call of the graph
-            assert moved.wait(600)
-        elif len(texts[0]) == summaries.TRIAL:
-            threading.Event().wait(0.2)  # so that the whole is estimated to take seconds
-        return texts
-
-    texts = ["a", "b" * 2_000_000]
-    with contextlib.redirect_stderr(terminal):
-        assert summaries.answer_with_bar("war.txt", texts, answer) == texts
-    assert asked == [summaries.TRIAL // 10, summaries.TRIAL, 2_000_000]
-    assert "war.txt, 2.0 MB (estimated):" in terminal.getvalue()
-
-
-@pytest.mark.parametrize(("stream", "length"), [(Terminal, 1000), (io.StringIO, 2_000_000)])
-def test_small_texts_and_other_streams_have_none(stream, length):
-    with contextlib.redirect_stderr(stream()) as shown:
-        assert summaries.answer_with_bar("a.txt", ["b" * length], list) == ["b" * length]
-    assert shown.getvalue() == ""
+def test_a_large_text_is_announced_on_a_terminal(asked, tmp_path):
+    (tmp_path / "war.txt").write_text("It rained. " * 30_000)
+    for stream, said in ((Terminal, "war.txt: is large"), (io.StringIO, "")):
+        with contextlib.redirect_stderr(stream()) as shown:
+            assert main(["summarize", str(tmp_path / "war.txt")]) == 0
+        assert said in shown.getvalue() and bool(said) == bool(shown.getvalue())
 
 
 @pytest.mark.parametrize(

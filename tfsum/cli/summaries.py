@@ -11,9 +11,7 @@ import math
 import pathlib
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 
 from tqdm import tqdm
 
@@ -32,9 +30,7 @@ from tfsum.terminal_size import bar_size
 # Documents that are in memory together: enough to put those of equal length into one call, few
 # enough that the first answers come soon.
 DOCUMENTS = 64
-LARGE = 1 << 18  # characters of a text from which a bar of its own is worth its trial
-TRIAL = 20_000  # characters whose time is taken: two seconds or so
-SECONDS = 0.5  # between two updates of it
+LARGE = 1 << 18  # characters of a text that takes many seconds
 FEW = 3  # rows of which a remark of one kind is printed
 
 Answer = SummaryAnswer | Generated | list[Keyword]
@@ -260,53 +256,14 @@ def _one_by_one(
         found: dict[int, Answer] = {}
         for part in batches([len(document.text) for document in group]):
             texts = [group[i].text for i in part]
-            found |= zip(part, answer_with_bar(group[part[-1]].name, texts, summarize))
+            if len(texts[-1]) >= LARGE and sys.stderr.isatty():
+                name = printable(group[part[-1]].name)
+                bar.write(f"tfsum: {name}: is large and takes a while", file=sys.stderr)
+            found |= zip(part, summarize(texts))
             bar.update(len(part))
             if not in_order:
                 yield from ((group[i], found.pop(i), None) for i in part)
         yield from ((group[i], found[i], None) for i in sorted(found))
-
-
-def answer_with_bar(name: str, texts: list[str], summarize: Summarize) -> Sequence[Answer]:
-    """The answers to texts; while one of them is large, a terminal shows how far the model is.
-
-    One call of the graph reads a text from beginning to end and reports nothing meanwhile. The bar
-    is an estimate, and says so: the time for the beginning of the largest text, scaled to the
-    length of all.
-
-    Args:
-        name: Name of the largest text.
-        texts: Texts of one call, the largest last.
-        summarize: Function from texts to their answers.
-
-    Example:
-        >>> answer_with_bar("a.txt", ["It rained."], lambda texts: [[]])  # not large: no bar
-        [[]]
-    """
-    largest = texts[-1]
-    if len(largest) < LARGE or not sys.stderr.isatty():
-        return summarize(texts)
-
-    summarize([largest[: TRIAL // 10]])  # the first call takes longer
-    begin = time.monotonic()
-    summarize([largest[:TRIAL]])
-    seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
-
-    begin = time.monotonic()
-    bar = tqdm(
-        total=round(seconds),
-        desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
-        file=sys.stderr,
-        leave=False,
-        bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s",
-        **bar_size(),
-    )
-    with bar, ThreadPoolExecutor(1) as pool:
-        answered = pool.submit(summarize, texts)
-        while not wait([answered], SECONDS).done:
-            bar.n = min(time.monotonic() - begin, 0.99 * seconds)
-            bar.refresh()
-    return answered.result()
 
 
 def _shown(
