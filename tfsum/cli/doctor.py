@@ -121,13 +121,17 @@ def _guarded(
 
 
 def machine() -> Iterator[Finding]:
-    """Python, processor, memory."""
+    """Python, processor with what it can do, memory."""
     yield Finding("machine", "python", f"{platform.python_version()} ({sys.executable})")
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     yield Finding("machine", "system", system)
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield Finding("machine", "processors", f"{usable} usable of {os.cpu_count()}")
+    cpuinfo = pathlib.Path("/proc/cpuinfo")  # of Linux
+    words = set(cpuinfo.read_text().split()) if cpuinfo.is_file() else set()
+    known = words & {"avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16"}
+    yield Finding("machine", "instructions", " ".join(sorted(known)) or "none known")
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         yield Finding("machine", "memory", f"{size / 2**30:.1f} GiB")
@@ -180,7 +184,7 @@ def _version_of(name: str) -> str:
 
 
 def tensorflow() -> Iterator[Finding]:
-    """Whether TensorFlow and TF Text load, and what the devices can do."""
+    """Whether TensorFlow and TF Text load, and the devices."""
     seconds = timeit.timeit(load_tensorflow, number=1)
     import keras
 
@@ -193,8 +197,7 @@ def tensorflow() -> Iterator[Finding]:
     cure = 'unset KERAS_BACKEND (or set "backend": "tensorflow" in ~/.keras/keras.json)'
     wrong = () if backend == "tensorflow" else ("wrong", cure)
     yield Finding("tensorflow", "keras backend", backend, *wrong)
-    for check in (devices, precision):
-        yield from _guarded("tensorflow", check)
+    yield from _guarded("tensorflow", devices)
 
 
 def devices() -> Iterator[Finding]:
@@ -216,29 +219,6 @@ def devices() -> Iterator[Finding]:
     names = ", ".join(device.device_type for device in tf.config.list_physical_devices())
     built = f"built with CUDA: {tf.test.is_built_with_cuda()}"
     yield Finding("tensorflow", "devices", f"{names}; {built}")
-
-
-def precision() -> Iterator[Finding]:
-    """The speed of bfloat16 products relative to float32, and the processor's instructions."""
-    cpuinfo = pathlib.Path("/proc/cpuinfo")  # of Linux
-    words = set(cpuinfo.read_text().split()) if cpuinfo.is_file() else set()
-    known = words & {"avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16"}
-    yield Finding("tensorflow", "instructions", " ".join(sorted(known)) or "none known")
-
-    ratio = _product_seconds("float32") / _product_seconds("bfloat16")
-    advice = "train in float32"
-    if ratio > 1.3:
-        advice = "worth training in mixed_bfloat16"
-    speed = f"products {ratio:.1f} times as fast as float32: {advice}"
-    yield Finding("tensorflow", "bfloat16", speed)
-
-
-def _product_seconds(dtype: str) -> float:
-    """The best of a few products of the size that a small BERT makes."""
-    import tensorflow as tf
-
-    left, right = tf.ones((1024, 384), dtype), tf.ones((384, 1536), dtype)
-    return min(timeit.repeat(lambda: tf.matmul(left, right).numpy(), number=1, repeat=6))
 
 
 def models() -> Iterator[Finding]:
