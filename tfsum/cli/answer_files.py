@@ -2,7 +2,6 @@
 the same call resumes one that was ended."""
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -20,8 +19,6 @@ from tfsum.inputs.sources import Source
 
 FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")  # of rows
 OWN = ".tfsum-answers"
-LONGEST = 120  # bytes of a row's name in that of a file
-_ESCAPES = {code: f"%{code:02X}" for code in (*range(32), *map(ord, '%/\\:*?"<>|'))}
 
 
 class AnswerFiles:
@@ -85,7 +82,7 @@ class AnswerFiles:
         """Writes the answer to a document.
 
         Args:
-            document: Name of the document, with `:LINE` or `:ID` for a row of a file.
+            document: Name of the document, with `:NUMBER` for a mail of a mailbox.
             answer: Content of the file.
 
         Raises:
@@ -110,16 +107,16 @@ class AnswerFiles:
         """The file of a document's answer.
 
         Args:
-            document: Name of the document, with `:LINE` or `:ID` for a row of a file.
+            document: Name of the document, with `:NUMBER` for a mail of a mailbox.
 
         Raises:
             DataError: There is a file of its name that tfsum did not write.
         """
         if document in self._names:
             name = self._names[document]
-        else:  # a row of a file, whose name may hold what a file's name may not
-            source = next(name for name in self._names if document.startswith(f"{name}:"))
-            name = f"{self._names[source]}.{_row_name(document.removeprefix(f'{source}:'))}"
+        else:
+            source, _, number = document.rpartition(":")
+            name = f"{self._names[source]}.{number}"
 
         path = self._folder / f"{name}{self._suffix}"
         require(
@@ -130,28 +127,18 @@ class AnswerFiles:
         )
         return path
 
-    def is_answered(self, source: Source, document: str) -> bool:
+    def is_answered(self, source: Source) -> bool:
         """Whether there is an answer that is no older than its source; counts those there are.
 
         Args:
             source: Source of the document.
-            document: Name of the document.
         """
-        answer = self.path(document)
+        answer = self.path(source.name)
         text = pathlib.Path(source.name)  # no file where the source is an address or "-"
         if not answer.exists() or (text.exists() and text.stat().st_mtime > answer.stat().st_mtime):
             return False
         self.existing += 1
         return True
-
-
-def _row_name(row: str) -> str:
-    """A name of a row that may stand in a file's name, and no longer than one may be."""
-    name = row.translate(_ESCAPES)
-    if len(name.encode()) <= LONGEST:
-        return name
-    digest = hashlib.sha256(row.encode()).hexdigest()[:16]
-    return f"{name.encode()[: LONGEST - 17].decode(errors='ignore')}-{digest}"
 
 
 def _file_name(source: Source) -> str:

@@ -193,7 +193,7 @@ def unanswered(
     names: set[str] = set()
     for source in sources:
         try:
-            if not rows and own and own.is_answered(source, source.name):
+            if own and own.is_answered(source):
                 bar.update()
                 continue
             for document in read_source(source, arguments.field, arguments.encoding, id):
@@ -212,7 +212,7 @@ def unanswered(
                     remark(document.name, "is empty, skipped", "is empty, skipped")
                     if isinstance(files, RowFile):
                         files.write(document.name, {arguments.into: ""})
-                elif not (rows and own and own.is_answered(source, document.name)):
+                else:
                     yield document
                     continue
                 bar.update()

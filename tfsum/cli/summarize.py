@@ -180,13 +180,19 @@ def _places(
         if not arguments.field or not output.endswith(FORMATS):
             return None
     require(not request.together, "--together: is one answer; give --output another file")
+    rows = arguments.field and output.endswith(FORMATS)
+    require(
+        rows or not arguments.field,
+        f"--output {output}: is a folder, and the answers to rows have one file; name one that"
+        f" ends in {', '.join(FORMATS)}",
+    )
 
     names = ["field", "id", "encoding", "model", "model_licence", "compute", "tokenizer", "server"]
     every = vars(arguments) | settings.model_dump()
     options = {name: every[name] for name in (*names, "format", "highlight")}
     given = {name: value for name, value in options.items() if value not in (None, False, "any")}
     options = request.model_dump(exclude_defaults=True) | given
-    if arguments.field and output.endswith(FORMATS):
+    if rows:
         files = [pathlib.Path(source.name) for source in sources]
         read = [[str(file), file.stat().st_mtime_ns] for file in files if file.is_file()]
         return RowFile(output, options | {"into": arguments.into, "files": read})
