@@ -158,17 +158,15 @@ def run(options: argparse.Namespace) -> None:
     # read when TensorFlow starts
     os.environ |= {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
     description, (graph,) = read_description(options.export), read_graphs(options.export)
-    nodes = {each.signature.name: each.node_def for each in graph.graph_def.library.function}
-    bodies = {
-        name: {node.name: node.attr for node in each}
-        for name, each in {**nodes, "": graph.graph_def.node}.items()
+    bodies = {"": {node.name: node.attr for node in graph.graph_def.node}} | {
+        each.signature.name: {node.name: node.attr for node in each.node_def}
+        for each in graph.graph_def.library.function
     }
     has_amx = "amx_" in pathlib.Path("/proc/cpuinfo").read_text()
     print(f"{results.machine()}; AMX: {has_amx}; one thread")
 
     for compute in dict.fromkeys(options.compute):
         session = c_session.CSession(options.export, description, compute)
-        speed = summarizing.product_speed(compute)
         rows: dict[str, results.Row] = {kind: {} for kind in (*KINDS, "sum", "floor")}
         for column in options.columns:
             signature, given, _ = summarizing.questions()[column]
@@ -182,7 +180,9 @@ def run(options: argparse.Namespace) -> None:
             taken["sum"] = sum(taken.values())
             windows = given if signature == "score_ids" else session.call("windows", given)
             taken["floor"] = summarizing.floor(
-                description["config"], np.count_nonzero(windows["token_ids"], 1), speed
+                description["config"],
+                np.count_nonzero(windows["token_ids"], 1),
+                summarizing.product_speed(compute),
             )
             for kind, row in rows.items():
                 row[f"{compute}, {column}"] = f"{1000 * taken[kind]:.1f}"
