@@ -180,6 +180,7 @@ class CSession:
                 if compute in KERNELS:
                     convert_kernels(graph, KERNELS[compute])
                 self._parts, self._lock = GraphParts(graph.graph_def), threading.Lock()
+                self._called: set[str] = set()  # signatures whose parts the session has
                 self._session = _new_session(_config(compute))
                 weakref.finalize(self, _close, self._session)
                 self._restore(graph.saver_def)
@@ -232,7 +233,8 @@ class CSession:
         self, definition: Fields, signature: str, inputs: Mapping[str, ArrayLike], *operations: str
     ) -> dict[str, np.ndarray]:
         """The outputs of a signature that has this definition; runs these operations, too."""
-        self._extend(definition, signature, operations)
+        if signature not in self._called:
+            self._extend(definition, signature, operations)
         given = (ctypes.c_void_p * len(inputs))()
         found = (ctypes.c_void_p * len(definition.outputs))()
         fed = _texts(definition.inputs[name].name for name in inputs)
@@ -264,6 +266,8 @@ class CSession:
                 data = part.SerializeToString()
                 with _status(f"{self._folder}: {signature}") as status:
                     tf.TF_ExtendGraph(self._session, data, len(data), status)
+            if signature in self._definitions:
+                self._called.add(signature)
 
     def again(self) -> "CSession":
         """The same model in a session of its own."""
