@@ -109,12 +109,11 @@ def request() -> Walk:
     settings = ServerSettings(port=0, poll_seconds=3600.0)
     with traced() as walk, Server(settings=settings) as server:
         # A signature's first call also gives TensorFlow its part of the graph.
+        url = f"http://127.0.0.1:{server.port}/summarize"
         for end in (" It rained.", ""):
             body = json.dumps({"text": ARTICLE.read_text(encoding="utf-8") + end}).encode()
-            url = f"http://127.0.0.1:{server.port}/summarize"
             walk.clear()
-            with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
-                answer.read()
+            urllib.request.urlopen(urllib.request.Request(url, body)).read()
         return walk.copy()
 
 

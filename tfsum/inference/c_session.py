@@ -174,13 +174,12 @@ class CSession:
             name: frozenset(definition.outputs) for name, definition in self._definitions.items()
         }
         self._folder, self._description, self._compute = folder, description, compute
-
+        self._called: set[str] = set()  # signatures whose parts the session has
         with quiet():
             try:
                 if compute in KERNELS:
                     convert_kernels(graph, KERNELS[compute])
                 self._parts, self._lock = GraphParts(graph.graph_def), threading.Lock()
-                self._called: set[str] = set()  # signatures whose parts the session has
                 self._session = _new_session(_config(compute))
                 weakref.finalize(self, _close, self._session)
                 self._restore(graph.saver_def)
@@ -196,8 +195,7 @@ class CSession:
         file = bytes(self._folder / "variables" / "variables")
         self._run(definition, "variables", {"file": file}, saver.restore_op_name)
 
-        tables = self._definitions["__saved_model_init_op"].outputs.values()
-        for operation in tables:
+        for operation in self._definitions["__saved_model_init_op"].outputs.values():
             self._run(message("SignatureDef")(), "tables", {}, operation.name)
 
     def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
@@ -266,8 +264,7 @@ class CSession:
                 data = part.SerializeToString()
                 with _status(f"{self._folder}: {signature}") as status:
                     tf.TF_ExtendGraph(self._session, data, len(data), status)
-            if signature in self._definitions:
-                self._called.add(signature)
+            self._called |= {signature} & self._definitions.keys()
 
     def again(self) -> "CSession":
         """The same model in a session of its own."""

@@ -229,7 +229,7 @@ def test_vocabularies_without_unused_tokens():
 def test_options_of_the_other_kind(trained, tmp_path):
     with pytest.raises(
         tfsum.Error,
-        match="max_source_length: no option of the task 'bert_sum_abs'; its options are ops, strategy",
+        match="max_source_length: no option of the task 'bert_sum_abs'; its options are ops, str",
     ):
         tfsum.export_model(trained.best, tmp_path / "writer", max_source_length=8)
 
