@@ -162,11 +162,14 @@ def run(options: argparse.Namespace) -> None:
         each.signature.name: {node.name: node.attr for node in each.node_def}
         for each in graph.graph_def.library.function
     }
-    has_amx = "amx_" in pathlib.Path("/proc/cpuinfo").read_text()
-    print(f"{results.machine()}; AMX: {has_amx}; one thread")
+    print(
+        f"{results.machine()}; one thread; AMX:",
+        "amx_" in pathlib.Path("/proc/cpuinfo").read_text(),
+    )
 
     for compute in dict.fromkeys(options.compute):
         session = c_session.CSession(options.export, description, compute)
+        speed = summarizing.product_speed(compute)
         rows: dict[str, results.Row] = {kind: {} for kind in (*KINDS, "sum", "floor")}
         for column in options.columns:
             signature, given, _ = summarizing.questions()[column]
@@ -182,7 +185,7 @@ def run(options: argparse.Namespace) -> None:
             taken["floor"] = summarizing.floor(
                 description["config"],
                 np.count_nonzero(windows["token_ids"], 1),
-                summarizing.product_speed(compute),
+                speed,
             )
             for kind, row in rows.items():
                 row[f"{compute}, {column}"] = f"{1000 * taken[kind]:.1f}"

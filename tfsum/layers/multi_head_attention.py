@@ -214,8 +214,8 @@ class MultiHeadAttention(Layer):
         context = rows.attend(attend, query, keys, values)
         return self.output_projection(context)
 
-    def _with_feature(self, x, feature):
-        """(N, D) and a number for each position, (N,) -> (N, H, D/H + 1)."""
+    def _with_feature(self, x: Tensor, feature: Tensor) -> Tensor:
+        """Adds a number for each position, (N,), to all heads: (N, D) -> (N, H, D/H + 1)."""
         x = ops.reshape(x, (-1, self.num_heads, self.d_model // self.num_heads))
         feature = ops.cast(feature, x.dtype)[:, None, None] * ops.ones(
             (1, self.num_heads, 1), x.dtype

@@ -162,17 +162,17 @@ def expected_rouge_ranks(
 
     # The numbers of an automatic choice are tried at once, each with copies of all documents.
     first = tf.where(tf.reduce_any(automatic), FEWEST, MOST)  # once, if no number is automatic
-    numbers = tf.range(first, MOST + 1)
+    numbers = tf.range(first, MOST + 1)  # (C,)
     copies = tf.size(numbers)
     faults = None
     if flaws is not None and needs is not None:
         faults = _faults(candidates, flaws, needs, copies)
     copied = candidates.copied(copies)
     grams = _count(copied, pieces, words, rates, tf.tile(weight, [copies]))
-    shares = tf.tile(share, [copies])
+    shares = tf.tile(share, [copies])  # (C * K,)
     search = _Search(copied, grams, shares, limit, faults, room.copied(copies))
     most = tf.where(automatic, tf.minimum(numbers, limit)[:, tf.newaxis], most)
-    ranks, rouge = search.summaries(tf.reshape(most, [-1]))
+    ranks, rouge = search.summaries(tf.reshape(most, [-1]))  # (C * K,), (C * B,)
 
     # (B,) the best of the numbers, of equals the fewest, and (K,) the ranks by it
     best = tf.argmax(tf.reshape(rouge, [copies, -1]))
@@ -207,7 +207,7 @@ def _weight_of_place(
     p, documents, mass = candidates.probability, candidates.documents, candidates.mass
     number = candidates.place - documents.to_values(pieces.row_starts())
     lean = documents.sum(tf.where(number < USUAL, p, 0.0)) / mass
-    more = lead_bias * tf.minimum(1.0, 2.0 * lean)
+    more = lead_bias * tf.minimum(1.0, 2.0 * lean)  # all of it from half of the mass on
     weight = 1.0 + documents.to_values(more) * tf.pow(0.5, tf.cast(number, tf.float32) / 2.0)
     weighted = documents.sum(p * weight)
     return weight * documents.to_values(tf.where(weighted > 0.0, mass / weighted, 1.0))
