@@ -1,5 +1,6 @@
 """`relevance` beside BM25 as its formula says, in Python's numbers, and meaning beside numpy's."""
 
+import itertools
 import math
 
 import hypothesis.strategies as st
@@ -18,16 +19,18 @@ DOCUMENTS = st.lists(st.tuples(st.lists(PIECES, max_size=5), PIECES), min_size=1
 
 
 def _bm25(sentences, query):
-    """Robertson and Zaragoza 2009, section 3.4."""
+    """Robertson and Zaragoza 2009, section 3.4, of pieces and pairs of neighbours."""
     sentences = [[i for i in sentence if WORDS[i]] for sentence in sentences]
+    grams = [[*sentence, *itertools.pairwise(sentence)] for sentence in sentences]
+    query = [i for i in query if WORDS[i]]
     mean = sum(map(len, sentences)) / len(sentences)
     scores = []
-    for sentence in sentences:
+    for sentence, held in zip(sentences, grams):
         score = 0.0
-        for i in query:
-            holding = sum(i in other for other in sentences)
-            often = sentence.count(i)
-            if WORDS[i] and often:
+        for gram in [*query, *itertools.pairwise(query)]:
+            holding = sum(gram in other for other in grams)
+            often = held.count(gram)
+            if often:
                 rarity = math.log(1 + (len(sentences) - holding + 0.5) / (holding + 0.5))
                 length = 1 - B + B * len(sentence) / mean
                 score += rarity * often * (K1 + 1) / (often + K1 * length)

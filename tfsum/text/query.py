@@ -1,4 +1,5 @@
-"""How much sentences have to do with a query: shared word pieces (BM25), and meaning."""
+"""How much sentences have to do with a query: shared word pieces and pairs of them (BM25), and
+meaning."""
 
 import tensorflow as tf
 
@@ -15,68 +16,86 @@ SENTENCES = 20.0
 
 
 def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -> tf.Tensor:
-    """BM25 of the sentences of texts.
+    """BM25 of the sentences of texts, by word pieces and by pairs of neighbours.
+
+    Pairs tell a sentence that says the same from one that has the same words: with them lines of
+    summaries find theirs, and meetings are answered, better (docs/asked_for.md).
 
     Source: Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond",
     section 3.4; the sentences of a text are its documents, and their rarity is log(1 + (S - s +
-    0.5) / (s + 0.5)) for a piece that s of the S sentences hold.
+    0.5) / (s + 0.5)) for a piece or pair that s of the S sentences hold.
 
     Args:
         queries: Word pieces of the query to each text, (B, Q) int32.
         pieces: Word pieces of the sentences, (B, S, P) int32.
-        words: Pieces that count, (V,) bool.
+        words: Pieces that count, (V,) bool; those between them part no pair.
 
     Returns:
         float32 (N,) from 0 on, for all sentences of all texts, end to end; 0 for those without a
         piece of their query.
 
     Example:
-        >>> pieces = tf.ragged.constant([[[1, 2], [1, 3], [1, 1]]])
+        >>> pieces = tf.ragged.constant([[[1, 2, 3], [1, 3, 2], [2, 2, 2]]])
         >>> words = tf.constant([False, True, True, True])
         >>> found = relevance(tf.ragged.constant([[1, 3]]), pieces, words)
         >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.13', '1.11', '0.19']
+        ['0.94', '1.92', '0.00']
     """
     vocabulary, documents = tf.size(words, tf.int64), Rows.of(pieces)
+    span = vocabulary * (vocabulary + 1)  # the keys of pieces and pairs are below it
 
-    # (N,) the length of each sentence, and the mean of its text
+    # (P,) the number of each piece among those that count; (N,) the length of each sentence, and
+    # the mean of its text
     ids, splits = pieces.flat_values, tf.cast(pieces.values.row_splits, tf.int64)
-    counted = tf.cumsum(tf.cast(tf.gather(words, ids), tf.int32))
-    counted = tf.gather(tf.pad(counted, [[1, 0]]), splits)
+    number = tf.cumsum(tf.cast(tf.gather(words, ids), tf.int32))
+    counted = tf.gather(tf.pad(number, [[1, 0]]), splits)
     length = tf.cast(counted[1:] - counted[:-1], tf.float32)
     mean = documents.sum(length) / documents.sizes()
 
-    # (Q,) the pieces of the queries that count
+    # (Q,) what the queries have that counts
     place = tf.where(tf.gather(words, queries.flat_values))[:, 0]
     asking = tf.gather(Rows.of(queries).owner, place)
     asked = tf.cast(tf.gather(queries.flat_values, place), tf.int64)
-
-    # (E,) the different pieces of a query in each sentence, and how often it has them
     is_asked = Rows(asked, vocabulary).any(tf.ones_like(asked, tf.bool))
+    asking, asked = _with_pairs(asking, asked, tf.range(tf.size(asked)), vocabulary)
+
+    # (E,) the different ones of them in each sentence, and how often it has them
     place = tf.where(tf.gather(is_asked, ids))[:, 0]
     owner = tf.searchsorted(splits[1:], place, "right", tf.int64)
-    keys = owner * vocabulary + tf.cast(tf.gather(ids, place), tf.int64)
-    entries, occurrences = Rows.of_equal(keys)
-    often, piece = occurrences.sizes(), entries % vocabulary
-    in_sentence = Rows(entries // vocabulary, tf.size(length, tf.int64))
+    found = tf.cast(tf.gather(ids, place), tf.int64)
+    owner, found = _with_pairs(owner, found, tf.gather(number, place), vocabulary)
+    entries, occurrences = Rows.of_equal(owner * span + found)
+    often, gram = occurrences.sizes(), entries % span
+    in_sentence = Rows(entries // span, tf.size(length, tf.int64))
     relative = in_sentence.to_values(length) / in_sentence.to_values(documents.to_values(mean))
 
-    # (U,) the different pieces of each text and its query
+    # (U,) the different ones of each text and its query
     text = in_sentence.to_values(documents.owner)
-    keys, pieces_of_texts = Rows.of_equal(
-        tf.concat([text * vocabulary + piece, asking * vocabulary + asked], 0)
-    )
+    keys, grams_of_texts = Rows.of_equal(tf.concat([text * span + gram, asking * span + asked], 0))
     split = tf.size(entries)
     in_text, in_query = (
-        Rows(owner, pieces_of_texts.count)
-        for owner in (pieces_of_texts.owner[:split], pieces_of_texts.owner[split:])
+        Rows(owner, grams_of_texts.count)
+        for owner in (grams_of_texts.owner[:split], grams_of_texts.owner[split:])
     )
-    sentences = tf.gather(tf.cast(pieces.row_lengths(), tf.float32), keys // vocabulary)
+    sentences = tf.gather(tf.cast(pieces.row_lengths(), tf.float32), keys // span)
     holding = in_text.sizes()
     rarity = tf.math.log(1.0 + (sentences - holding + 0.5) / (holding + 0.5))
 
     saturated = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * relative))
     return in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
+
+
+def _with_pairs(
+    owner: tf.Tensor, pieces: tf.Tensor, number: tf.Tensor, vocabulary: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Owners and keys (E,) of pieces and, after them, of the pairs of those that have the same
+    owner and follow one another by number."""
+    is_pair = (owner[:-1] == owner[1:]) & (number[:-1] + 1 == number[1:])
+    first, second = (tf.boolean_mask(ids, is_pair) for ids in (pieces[:-1], pieces[1:]))
+    return (
+        tf.concat([owner, tf.boolean_mask(owner[1:], is_pair)], 0),
+        tf.concat([pieces, vocabulary * (first + 1) + second], 0),
+    )
 
 
 def with_meaning(by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows) -> tf.Tensor:
