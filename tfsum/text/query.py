@@ -6,24 +6,31 @@ import tensorflow as tf
 from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
-# What a cosine counts by which a sentence is above the mean of its text. Lines of summaries, which
-# share words with their sentences, are found better with less; of 60 validation questions in other
-# words than their answers 100 to 130 answers most (docs/asked_for.md).
-MEANING = 100.0
-# Of a text with fewer sentences than so many it counts less, as BM25 does there, where a word that
-# one of three sentences has is not rare.
+# A piece of this rarity, which is in one of twenty sentences, counts as in BM25, and a rarer one
+# more: rarity to the power of 1.5.
+RARE = 3.0
+PAIRS = 1.5  # what a pair of neighbours counts
+# What a cosine counts by which a sentence is above the mean of its text. Chosen with `PAIRS`, so
+# that lines of summaries, which share words with their sentences, meetings, and questions in other
+# words than their answers all find more (docs/asked_for.md).
+MEANING = 160.0
+# It counts less for a query of fewer pieces than so many: who asks by a word looks for sentences
+# that hold it, which are then found first.
+PIECES = 8.0
+# And in a text with fewer sentences than so many, as BM25 does, where a word that one of three
+# sentences has is not rare.
 SENTENCES = 20.0
 
 
 def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -> tf.Tensor:
     """BM25 of the sentences of texts, by word pieces and by pairs of neighbours.
 
-    Pairs tell a sentence that says the same from one that has the same words: with them lines of
-    summaries find theirs, and meetings are answered, better (docs/asked_for.md).
+    Pairs tell a sentence that says the same from one that has the same words.
 
     Source: Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond",
-    section 3.4; the sentences of a text are its documents, and their rarity is log(1 + (S - s +
-    0.5) / (s + 0.5)) for a piece or pair that s of the S sentences hold.
+    section 3.4; the sentences of a text are its documents, and the rarity of a piece or pair that s
+    of the S sentences hold is log(1 + (S - s + 0.5) / (s + 0.5)), times `PAIRS` for a pair and the
+    root of its share of `RARE` for a piece.
 
     Args:
         queries: Word pieces of the query to each text, (B, Q) int32.
@@ -39,7 +46,7 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
         >>> words = tf.constant([False, True, True, True])
         >>> found = relevance(tf.ragged.constant([[1, 3]]), pieces, words)
         >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.94', '1.92', '0.00']
+        ['0.37', '1.84', '0.00']
     """
     vocabulary, documents = tf.size(words, tf.int64), Rows.of(pieces)
     span = vocabulary * (vocabulary + 1)  # the keys of pieces and pairs are below it
@@ -80,6 +87,7 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
     sentences = tf.gather(tf.cast(pieces.row_lengths(), tf.float32), keys // span)
     holding = in_text.sizes()
     rarity = tf.math.log(1.0 + (sentences - holding + 0.5) / (holding + 0.5))
+    rarity *= tf.where(keys % span < vocabulary, tf.sqrt(rarity / RARE), PAIRS)
 
     saturated = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * relative))
     return in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
@@ -98,30 +106,33 @@ def _with_pairs(
     )
 
 
-def with_meaning(by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows) -> tf.Tensor:
+def with_meaning(
+    by_words: tf.Tensor, cosines: tf.Tensor, texts: Rows, asked: tf.Tensor
+) -> tf.Tensor:
     """BM25 and meaning together.
 
     The cosines of a text all lie within a small range: what one is above their mean counts. BM25
     grows with what a sentence shares with the query, so that meaning decides where that is little.
-    Where a text has few sentences both count less.
+    Where a query has few words, or a text few sentences, meaning counts less.
 
     Args:
         by_words: Result of `relevance`, (N,).
         cosines: Cosines of the sentences with their query, (N,).
         texts: The text of each sentence.
+        asked: Number of pieces of the query to each text, float32 (B,).
 
     Returns:
         float32 (N,) from 0 on.
 
     Example:
-        >>> rows = Rows(tf.constant([0, 0, 0]), 1)
-        >>> found = with_meaning(tf.constant([0.0, 1.0, 0.0]), tf.constant([0.6, 0.7, 0.8]), rows)
-        >>> [f"{value:.1f}" for value in found.numpy()]
-        ['0.0', '1.0', '1.5']
+        >>> rows, asked = Rows(tf.constant([0, 0, 0]), 1), tf.constant([9.0])
+        >>> words, cosines = tf.constant([0.0, 1.0, 0.0]), tf.constant([0.6, 0.7, 0.8])
+        >>> [f"{value:.1f}" for value in with_meaning(words, cosines, rows, asked).numpy()]
+        ['0.0', '1.0', '2.4']
     """
     size = texts.sizes()
     mean = texts.sum(cosines) / tf.maximum(size, 1.0)
-    weight = MEANING * tf.minimum(size / SENTENCES, 1.0)
+    weight = MEANING * tf.minimum(asked / PIECES, 1.0) * tf.minimum(size / SENTENCES, 1.0)
     return by_words + texts.to_values(weight) * tf.maximum(cosines - texts.to_values(mean), 0.0)
 
 

@@ -306,13 +306,15 @@ class ExtractiveSummarizer(tf.Module):
         rows = Rows.of(texts)
 
         def answers() -> tuple[tf.Tensor, tf.Tensor]:
-            by_words = relevance(self.word_piece.tokenize(queries), texts, self.words)
+            asked = self.word_piece.tokenize(queries)
+            by_words = relevance(asked, texts, self.words)
             if not self.reader.embeds:
                 return by_words, nothing
+            count = Rows.of(asked).count_of(tf.gather(self.words, asked.flat_values))
             of_queries = self.reader.embed_texts(queries)
             of_queries = tf.where((queries != "")[:, tf.newaxis], of_queries, 0.0)
             near = tf.reduce_sum(embeddings() * repeat(of_queries, read.count), 1)
-            return with_meaning(by_words, near, rows), near
+            return with_meaning(by_words, near, rows, count), near
 
         nothing = tf.zeros_like(read.logits)
         is_asked = tf.reduce_any(queries != "")
