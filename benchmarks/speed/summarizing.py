@@ -1,5 +1,6 @@
 """The figures of speed of one or more exports and of other programs, in turns in one run: size of
-the graph, seconds from start, milliseconds of the encoder and of documents, documents a second.
+the graph, memory, seconds from start, milliseconds of the encoder and of documents, documents a
+second.
 
     python -m benchmarks summarizing
     python -m benchmarks summarizing saved_models/bert_sum_ext_news_en/3 served/news/1 \\
@@ -37,6 +38,7 @@ SHAPES = ((1, 128), (1, 512), (8, 512))
 KILOBYTES = (1, 5, 20)
 SENTENCE = 25  # tokens of a sentence of the random windows
 BATCH = 32
+SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 RIVALS = (
     "transformers",
     "transformers-bfloat16",
@@ -61,17 +63,23 @@ def graph_row(export: pathlib.Path) -> results.Row:
     functions = graph.graph_def.library.function
     nodes = len(graph.graph_def.node) + sum(len(function.node_def) for function in functions)
     size = (export / "saved_model.pb").stat().st_size
+    process = subprocess.Popen(summarize(export), **SILENT)
     return {
         "nodes": f"{nodes:,}",
         "functions": str(len(functions)),
         "bytes of saved_model.pb": f"{size:,}",
+        "MB of `tfsum summarize` at its most": f"{os.wait4(process.pid, 0)[2].ru_maxrss / 1000:,.0f}",
     }
+
+
+def summarize(export: pathlib.Path) -> tuple[str, ...]:
+    """The command for one article."""
+    return (*TFSUM, "summarize", "--model", str(export), str(corpora.ARTICLE))
 
 
 def seconds_of(*command: str) -> float:
     """The seconds of a process."""
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return results.seconds(lambda: subprocess.run(command, check=True, **silent))
+    return results.seconds(lambda: subprocess.run(command, check=True, **SILENT))
 
 
 def seconds_until_ready(export: pathlib.Path) -> float:
@@ -91,8 +99,9 @@ def start_calls(exports: list[pathlib.Path]) -> dict[str, Callable[[], float]]:
         "tfsum --help": functools.partial(seconds_of, *TFSUM, "--help"),
     }
     for export in exports:
-        words = ("summarize", "--model", str(export), str(corpora.ARTICLE))
-        calls[f"tfsum summarize, {name_of(export)}"] = functools.partial(seconds_of, *TFSUM, *words)
+        calls[f"tfsum summarize, {name_of(export)}"] = functools.partial(
+            seconds_of, *summarize(export)
+        )
         calls[f"tfsum serve, {name_of(export)}"] = functools.partial(seconds_until_ready, export)
     return calls
 
@@ -144,14 +153,16 @@ def model_rows(
     """Milliseconds of the encoder and of documents by each session and each of the others."""
     rows: dict[str, results.Row] = {name: {} for name in (*sessions, *rivals)}
 
-    def ours(session: CSession, signature: str, given: dict) -> float:
-        return results.seconds(lambda: session.call(signature, given))
-
     def theirs(rival: OtherInterpreter, question: dict) -> float:
         return rival.ask(**question)["seconds"]
 
     for column, (signature, given, question) in questions().items():
-        calls = {name: functools.partial(ours, s, signature, given) for name, s in sessions.items()}
+        calls = {
+            name: functools.partial(
+                results.seconds, functools.partial(session.call, signature, given)
+            )
+            for name, session in sessions.items()
+        }
         for name, rival in rivals.items():
             if rival.facts["encoder"] or "characters" in question:
                 calls[name] = functools.partial(theirs, rival, question)
