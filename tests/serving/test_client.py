@@ -317,7 +317,8 @@ def test_a_model_of_another_kind(url):
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "grpc://127.0.0.1:9"])
 def test_nobody_listens(url):
-    with Client(url, retries=1) as client, pytest.raises(RequestError) as caught:
+    how = "correct the address, or start a server there: `tfsum serve"
+    with Client(url, retries=1) as client, pytest.raises(RequestError, match=how) as caught:
         client.summarize("It rained.")
     assert caught.value.code == "UNAVAILABLE"
 

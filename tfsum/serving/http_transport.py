@@ -147,7 +147,8 @@ class HttpTransport:
         except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
             raise RequestError(
                 "UNAVAILABLE",
-                f"{self._url}: cannot be reached ({str(error) or type(error).__name__})",
+                f"{self._url}: cannot be reached ({str(error) or type(error).__name__}); correct"
+                " the address, or start a server there: `tfsum serve`",
             ) from None
         except httpx2.HTTPError as error:
             raise RequestError(
