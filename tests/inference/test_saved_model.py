@@ -30,6 +30,22 @@ def test_an_absent_model_names_those_there_are(folder):
         shipped_model("new")
 
 
+@pytest.mark.parametrize(
+    "asked, hint",
+    [
+        ("new", r" \(did you mean news\?\)"),
+        ("nwes", r" \(did you mean news\?\)"),
+        ("english", ""),
+        ("card_only/best", r" \(a training writes its folder `best` at the first validation\)"),
+    ],
+)
+def test_a_wrong_name_says_what_was_meant(folder, monkeypatch, asked, hint):
+    (folder / "card_only" / "recipe.toml").touch()
+    monkeypatch.chdir(folder)
+    with pytest.raises(ExportError, match=f"{asked}: no such folder{hint}; .* models: news$"):
+        tfsum.load(asked)
+
+
 def test_nothing_shipped_at_all(tmp_path, monkeypatch):
     monkeypatch.setattr("tfsum.inference.saved_model.SAVED_MODELS", tmp_path / "saved_models")
     assert shipped_models() == {}
