@@ -158,7 +158,8 @@ class HttpTransport:
         try:
             answer = response.json()
         except ValueError:
-            answer = {"error": response.text[:200]}
+            found = " ".join(response.text.split())[:200]
+            answer = {"error": f"expected JSON, found {found!r}"}
         if not isinstance(answer, dict):
             answer = {"error": "the answer is not a JSON object"}
         if response.status_code == 200 and "error" not in answer:
