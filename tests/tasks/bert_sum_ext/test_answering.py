@@ -64,7 +64,9 @@ def test_every_sentence_by_a_query(of_today, article):
     assert found.sentences == of_today.score(article).sentences
     best = of_today(article, query="the river fell", query_weight=1.0, sentences=1)
     assert found.scores[found.sentences.index(best.sentences[0])] == max(found.scores) == 1.0
-    with pytest.raises(Error, match="all: every sentence has no query_weight, words"):
+    with pytest.raises(
+        Error, match="all: gives every sentence; leave it out, or query_weight, words"
+    ):
         SummaryRequest(all=True, query="river", query_weight=0.5, words=9)
 
 
