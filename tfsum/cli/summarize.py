@@ -166,10 +166,11 @@ def _places(
         output not in ("-", ""), f"--output {output!r}: leave it out to write to standard output"
     )
     texts = {os.path.realpath(source.name) for source in sources if source.name != "-"}
+    texts |= {os.path.realpath(source.folder) for source in sources if source.folder}
     require(
         os.path.realpath(output) not in texts,
-        f"--output {output}: is a text to be read, which the answers would take the place of;"
-        " choose another file",
+        f"--output {output}: is to be read, and the answers would take its place or be read the"
+        " next time; choose another place",
     )
     if not (output.endswith(("/", os.sep)) or os.path.isdir(output)):
         folder = os.path.dirname(output)
