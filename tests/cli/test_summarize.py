@@ -371,6 +371,7 @@ def test_a_row_is_named_by_its_id_and_stops_no_other(asked, tmp_path, capsys):
     assert err.count("is empty, skipped") == 2 and "2 could not be summarized" in err
     assert "a.jsonl:4: field 'text': found int 4" in err and "a.jsonl:5: field 'name'" in err
     assert exit_status(["summarize", str(tmp_path / "a.jsonl"), "--id", "name"]) == 2
+    assert exit_status(["summarize", str(tmp_path / "a.jsonl"), "--into", "name"]) == 2
 
 
 def test_rows_of_one_name_are_told(asked, tmp_path, capsys):

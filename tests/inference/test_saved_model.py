@@ -66,3 +66,17 @@ def test_the_shipped_transformer():
     assert [str(found) for found in answer] == ["Je t'aime.", ""] and all(
         found.ended for found in answer
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text, codes",
+    [
+        ("마을 방앗간에서 빵을 굽기 시작했다. 이 빵은 밀가루 없이 쌀가루만 쓴다.", []),
+        ("Silta suljettiin maanantaina. Kaupunki odottaa uutta venettä.", []),  # Finnish
+        ("ხიდი ორშაბათს დაიკეტა. ქალაქი ელოდება ახალ ნავს.", ["language"]),  # Georgian, not trained
+    ],
+)
+def test_the_languages_of_the_shipped_model_are_known(text, codes):
+    answer = tfsum.load("bert_sum_ext_multilingual")(text)
+    assert [warning["code"] for warning in answer.warnings] == codes

@@ -139,6 +139,11 @@ def _check_options(arguments: Arguments, request: SummaryRequest) -> None:
         arguments.field or not arguments.id,
         "--id: is for rows; name the field of the text with --field too",
     )
+    require(
+        arguments.into == "summary" or (arguments.output or "").endswith(FORMATS),
+        f"--into {arguments.into}: is for an output of rows; name one that ends in"
+        f" {', '.join(FORMATS)} by --output",
+    )
     others = [flag_of(name) for name in sorted(request.given() - {"keywords", "newline"})]
     require(
         not (request.keywords and others) or arguments.format == "json",
