@@ -70,7 +70,7 @@ WRONG = {
     "newline": ({"newline": "tab"}, 'newline="tab": expected "auto", "sentence"'),
     "weight": ({"query_weight": 0.5}, "query_weight: goes with query; give query too"),
     "one text": ({"max_per_document": 1}, "max_per_document: goes with together; give together"),
-    "all": ({"all": True, "words": 9}, "all: every sentence has no words; leave it out"),
+    "all": ({"all": True, "words": 9}, "all: gives every sentence; leave it out, or words"),
     "both": ({"together": True, "keywords": 2}, "keywords: are those of one text; leave out"),
     "name": ({"wrods": 9}, "wrods: unknown; did you mean words?"),
 }

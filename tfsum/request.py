@@ -137,7 +137,7 @@ class SummaryRequest(Checked):
     def _fits_together(self) -> "SummaryRequest":
         limits = sorted(self.given() & {*INPUTS, "together"} - {"query"})
         if self.all and limits:
-            raise ValueError(f"all: every sentence has no {', '.join(limits)}; leave it out")
+            raise ValueError(f"all: gives every sentence; leave it out, or {', '.join(limits)}")
         if self.together and self.keywords:
             raise ValueError("keywords: are those of one text; leave out keywords or together")
         for name, other in NEEDED.items():

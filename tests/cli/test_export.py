@@ -99,7 +99,7 @@ def test_every_option_of_export_is_an_argument_of_a_function():
 
 def test_a_missing_folder_is_a_wrong_call(called, capsys):
     assert main(["export", "absent", "x"]) == 2
-    assert "no such file or folder: absent" in capsys.readouterr().err and not called
+    assert "absent: no such folder; expected NAME" in capsys.readouterr().err and not called
 
 
 def test_a_keras_file_names_the_folder_that_is_needed(tmp_path, capsys):

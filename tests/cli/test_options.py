@@ -97,6 +97,6 @@ def test_some_fields_alone():
 
 
 def test_a_shipped_model_is_known_by_its_name():
-    Parser(prog="tfsum").require_paths("bert_sum_ext_news_en")
+    Parser(prog="tfsum").require_model("bert_sum_ext_news_en")
     with pytest.raises(SystemExit):
-        Parser(prog="tfsum").require_paths("bert_sum_ext_news_fr")
+        Parser(prog="tfsum").require_model("bert_sum_ext_news_fr")

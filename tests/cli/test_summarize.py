@@ -219,6 +219,16 @@ def test_answers_in_a_folder_are_resumed_and_failures_are_listed(asked, tmp_path
     assert (tmp_path / "out" / "deep" / "b.txt.txt").read_text() == "Two went.\n"
 
 
+def test_answers_among_the_texts_are_not_read(asked, tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("One came.")
+    call = ["summarize", "--recursive", str(tmp_path), "--output"]
+    for _ in range(2):
+        assert main([*call, f"{tmp_path / 'out'}/"]) == 0
+        assert [file.name for file in tmp_path.glob("out/*.txt")] == ["a.txt.txt"]
+    assert main([*call, f"{tmp_path}/"]) == 2
+    assert "is to be read, and the answers would take its place" in capsys.readouterr().err
+
+
 def test_a_file_that_tfsum_did_not_write_is_kept(asked, tmp_path, capsys):
     notes, own = tmp_path / "notes", tmp_path / "notes.txt"
     notes.write_text("One came. Two went.")
@@ -319,8 +329,8 @@ def test_answers_go_into_a_file(asked, tmp_path, monkeypatch, capsys):
     for place, said in (
         ("-", "leave it out"),
         ("", "leave it out"),
-        ("file", "is a text to be read"),
-        (f"../{tmp_path.name}/file", "is a text to be read"),
+        ("file", "is to be read"),
+        (f"../{tmp_path.name}/file", "is to be read"),
         ("no/x", "there is no folder no"),
         ("/proc/x", "--output /proc/x: cannot be written"),
     ):
@@ -361,6 +371,7 @@ def test_a_row_is_named_by_its_id_and_stops_no_other(asked, tmp_path, capsys):
     assert err.count("is empty, skipped") == 2 and "2 could not be summarized" in err
     assert "a.jsonl:4: field 'text': found int 4" in err and "a.jsonl:5: field 'name'" in err
     assert exit_status(["summarize", str(tmp_path / "a.jsonl"), "--id", "name"]) == 2
+    assert exit_status(["summarize", str(tmp_path / "a.jsonl"), "--into", "name"]) == 2
 
 
 def test_rows_of_one_name_are_told(asked, tmp_path, capsys):

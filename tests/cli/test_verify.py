@@ -57,4 +57,4 @@ def test_what_verify_finds_wrong_is_status_1(called, tmp_path, monkeypatch, caps
 
 def test_a_missing_folder_is_a_wrong_call(called, capsys):
     assert main(["verify", "absent"]) == 2
-    assert "no such file or folder: absent" in capsys.readouterr().err and not called
+    assert "absent: no such folder; expected NAME" in capsys.readouterr().err and not called

@@ -30,6 +30,22 @@ def test_an_absent_model_names_those_there_are(folder):
         shipped_model("new")
 
 
+@pytest.mark.parametrize(
+    "asked, hint",
+    [
+        ("new", r" \(did you mean news\?\)"),
+        ("nwes", r" \(did you mean news\?\)"),
+        ("english", ""),
+        ("card_only/best", r" \(a training writes its folder `best` at the first validation\)"),
+    ],
+)
+def test_a_wrong_name_says_what_was_meant(folder, monkeypatch, asked, hint):
+    (folder / "card_only" / "recipe.toml").touch()
+    monkeypatch.chdir(folder)
+    with pytest.raises(ExportError, match=f"{asked}: no such folder{hint}; .* models: news$"):
+        tfsum.load(asked)
+
+
 def test_nothing_shipped_at_all(tmp_path, monkeypatch):
     monkeypatch.setattr("tfsum.inference.saved_model.SAVED_MODELS", tmp_path / "saved_models")
     assert shipped_models() == {}
@@ -50,3 +66,17 @@ def test_the_shipped_transformer():
     assert [str(found) for found in answer] == ["Je t'aime.", ""] and all(
         found.ended for found in answer
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text, codes",
+    [
+        ("마을 방앗간에서 빵을 굽기 시작했다. 이 빵은 밀가루 없이 쌀가루만 쓴다.", []),
+        ("Silta suljettiin maanantaina. Kaupunki odottaa uutta venettä.", []),  # Finnish
+        ("ხიდი ორშაბათს დაიკეტა. ქალაქი ელოდება ახალ ნავს.", ["language"]),  # Georgian, not trained
+    ],
+)
+def test_the_languages_of_the_shipped_model_are_known(text, codes):
+    answer = tfsum.load("bert_sum_ext_multilingual")(text)
+    assert [warning["code"] for warning in answer.warnings] == codes

@@ -69,6 +69,9 @@ def test_only_what_is_not_there_is_said_to_be_missing(folder):
         DataError, match="texts: is a folder, expected a file; `tfsum summarize --recursive` reads"
     ):
         find_sources(["texts"])
+    os.makedirs("no/texts")
+    with pytest.raises(DataError, match="no: holds no file; expected texts in it or below it"):
+        find_sources(["no"], recursive=True)
     os.symlink("nowhere", "link")
     with pytest.raises(DataError, match=r"link: cannot be read \(No such file or directory\)"):
         text(find_sources(["link"])[0].name)

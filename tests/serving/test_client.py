@@ -315,9 +315,20 @@ def test_a_model_of_another_kind(url):
             client.classify("a", "b")
 
 
+def test_a_server_of_something_else_is_told_in_a_line():
+    with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as pages:
+        threading.Thread(target=pages.handle_request, daemon=True).start()
+        url = f"http://127.0.0.1:{pages.server_address[1]}"
+        with Client(url, "m", retries=0) as client, pytest.raises(RequestError) as caught:
+            client.signatures()
+    assert "metadata: expected JSON, found '<" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "grpc://127.0.0.1:9"])
 def test_nobody_listens(url):
-    with Client(url, retries=1) as client, pytest.raises(RequestError) as caught:
+    how = "correct the address, or start a server there: `tfsum serve"
+    with Client(url, retries=1) as client, pytest.raises(RequestError, match=how) as caught:
         client.summarize("It rained.")
     assert caught.value.code == "UNAVAILABLE"
 

@@ -71,7 +71,10 @@ def test_a_model_that_writes(post):
         ({"text": "a", "sentences": 0}, "sentences=0: expected a whole number from 1"),
         ({"text": "a", "sentences": True}, "sentences=true: expected"),
         ({"text": "a", "all": 1}, "all=1: expected true or false"),
-        ({"text": "a", "all": True, "words": 9}, "all: every sentence has no words"),
+        (
+            {"text": "a", "all": True, "words": 9},
+            "all: gives every sentence; leave it out, or words",
+        ),
         ({"text": "a", "keywords": 1000}, "keywords=1000: expected a whole number from 1 to 100"),
         ({"text": ["a", "b"]}, "text: expected one text, or a list of texts and together=true"),
         ({"text": "a", "model": 3}, "model=3: expected a text"),

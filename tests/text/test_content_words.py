@@ -33,6 +33,22 @@ def found(*texts):
         ),
         ("어린이가 고속도로와 도서관으로 갔습니다.", "어린이 고속도로 도서관"),
         ("주민들에게는 새로운 시설이 있다.", "주민 시설"),
+        # particles, also several, and after one syllable
+        (
+            "빵은 쌀가루만으로, 배우들은 화면으로만, 정부로부터 폐에 끝까지",
+            "빵 쌀가루 배우 화면 정부 폐 끝",
+        ),
+        # nouns that end as if they had one
+        (
+            "불만 낭만 미만 이승만 코로나가 우크라이나와 내란 사랑 전공의 벨기에 큰아들이 항만을",
+            "불만 낭만 미만 이승만 코로나 우크라이나 내란 사랑 전공의 벨기에 큰아들 항만",
+        ),
+        (
+            "동기 인기 경기 시기 무기 분위기 이야기 읽기 쓰기",
+            "동기 인기 경기 시기 무기 분위기 이야기 읽기 쓰기",
+        ),
+        # verbs by their final consonant, and adverbs
+        ("먹는 뒤덮고 찾아 낮게 알려 이용해 하지만 좋지만 스스로 얼마나 오랜만에", ""),
         ("NHK가 AI를 도입하였으며 김영록 지사도 참석하지 않았다.", "NHK AI 김영록 지사도"),
         ("Die Stadt hat ein neues Projekt, das die Regierung zahlt.", "Stadt Projekt Regierung"),
         ("L’ail cru serait-il dans la soupe de l'Eurovision ?", "ail cru soupe Eurovision"),

@@ -15,10 +15,9 @@ from tfsum.cli.options import json_line
 from tfsum.data.rows import Row
 from tfsum.errors import DataError, Error, as_error, needs_extra, require
 from tfsum.inputs.documents import Document
-from tfsum.inputs.sources import Source
+from tfsum.inputs.sources import ANSWERS, Source
 
 FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")  # of rows
-OWN = ".tfsum-answers"
 
 
 class AnswerFiles:
@@ -57,7 +56,7 @@ class AnswerFiles:
             self._folder.is_dir() or not self._folder.exists(),
             f"--output {folder}: expected a folder, which is made if there is none",
         )
-        self._list, self._options = self._folder / OWN, json.dumps(options, ensure_ascii=False)
+        self._list, self._options = self._folder / ANSWERS, json.dumps(options, ensure_ascii=False)
         listed = self._list.read_text(encoding="utf-8") if self._list.is_file() else ""
         before, *own = listed.splitlines() or [self._options]
         require(

@@ -41,7 +41,8 @@ OPTIONS: Options = {
 
 def run(arguments: Arguments) -> int:
     names = arguments.files or ["-"]
-    arguments.parser.require_paths(arguments.model, *(name for name in names if name != "-"))
+    arguments.parser.require_model(arguments.model)
+    arguments.parser.require_paths(*(name for name in names if name != "-"))
     arguments.parser.require(names.count("-") < 2, "standard input (-) can be read only once")
 
     from tfsum.data.preparation import batched

@@ -97,7 +97,8 @@ OPTIONS = {**MODEL_OPTIONS, **SEARCH_OPTIONS}
 def run(arguments: Arguments) -> int:
     options = given_options(arguments)
     model, corpus, form = (options.pop(name) for name in ("model", "corpus", "format"))
-    arguments.parser.require_paths(model, corpus, options.get("targets", corpus))
+    arguments.parser.require_model(model)
+    arguments.parser.require_paths(corpus, options.get("targets", corpus))
 
     read_settings(MeasureSettings, arguments)
     read_settings(MEASURES, arguments)

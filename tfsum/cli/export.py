@@ -130,7 +130,7 @@ OPTIONS = {**MODEL_OPTIONS, **SEARCH_OPTIONS}
 def run(arguments: Arguments) -> int:
     options = given_options(arguments)
     model, destination = options.pop("model"), options.pop("destination")
-    arguments.parser.require_paths(model)
+    arguments.parser.require_model(model)
 
     read_settings(SummaryRequest, arguments, ["sentences"])
     search = take_search(options)  # out of the options

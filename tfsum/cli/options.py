@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 import pydantic
 
 from tfsum.errors import Error
-from tfsum.inference.saved_model import shipped_models
+from tfsum.inference.saved_model import no_model, shipped_models
 from tfsum.settings import NOTHING, Option, Schema, mistakes
 
 # Title of a group -> option, such as "-n --size" -> arguments of `add_argument`. The options under
@@ -112,14 +112,20 @@ class Parser(argparse.ArgumentParser):
         """Rejects paths and patterns in which there is no file or folder.
 
         Args:
-            *paths: Paths, patterns such as `news.*.jsonl`, or names of shipped models.
+            *paths: Paths, or patterns such as `news.*.jsonl`.
         """
         missing = [
-            path
-            for path in dict.fromkeys(paths)
-            if not (os.path.exists(path) or glob.glob(path) or path in shipped_models())
+            path for path in dict.fromkeys(paths) if not (os.path.exists(path) or glob.glob(path))
         ]
         self.require(not missing, f"no such file or folder: {', '.join(missing)}")
+
+    def require_model(self, path: str) -> None:
+        """Rejects a path where there is nothing, unless it is the name of a shipped model.
+
+        Args:
+            path: Path of a model's folder, or name.
+        """
+        self.require(os.path.exists(path) or path in shipped_models(), no_model(path))
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(printable(message))  # argparse passes over a full disk

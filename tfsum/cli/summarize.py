@@ -139,6 +139,11 @@ def _check_options(arguments: Arguments, request: SummaryRequest) -> None:
         arguments.field or not arguments.id,
         "--id: is for rows; name the field of the text with --field too",
     )
+    require(
+        arguments.into == "summary" or (arguments.output or "").endswith(FORMATS),
+        f"--into {arguments.into}: is for an output of rows; name one that ends in"
+        f" {', '.join(FORMATS)} by --output",
+    )
     others = [flag_of(name) for name in sorted(request.given() - {"keywords", "newline"})]
     require(
         not (request.keywords and others) or arguments.format == "json",
@@ -166,10 +171,11 @@ def _places(
         output not in ("-", ""), f"--output {output!r}: leave it out to write to standard output"
     )
     texts = {os.path.realpath(source.name) for source in sources if source.name != "-"}
+    texts |= {os.path.realpath(source.folder) for source in sources if source.folder}
     require(
         os.path.realpath(output) not in texts,
-        f"--output {output}: is a text to be read, which the answers would take the place of;"
-        " choose another file",
+        f"--output {output}: is to be read, and the answers would take its place or be read the"
+        " next time; choose another place",
     )
     if not (output.endswith(("/", os.sep)) or os.path.isdir(output)):
         folder = os.path.dirname(output)

@@ -25,7 +25,7 @@ OPTIONS: Options = {
 
 
 def run(arguments: Arguments) -> int:
-    arguments.parser.require_paths(arguments.model)
+    arguments.parser.require_model(arguments.model)
 
     report = tfsum.verify(arguments.model)
     print_as(arguments.format, report, report)

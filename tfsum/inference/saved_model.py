@@ -1,9 +1,10 @@
 """The folders of exported models: those that are shipped, their versions, descriptions and word
 pieces; needs no TensorFlow."""
 
+import difflib
 import pathlib
 
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, require
 from tfsum.json_text import read_json_object
 from tfsum.shipped_files import SAVED_MODELS
 
@@ -45,6 +46,27 @@ def shipped_model(name: str = DEFAULT_MODEL) -> pathlib.Path:
             " instead, or install tfsum again"
         )
     return models[name]
+
+
+def no_model(path: str | pathlib.Path) -> str:
+    """The message that there is nothing at the path of a model, with what may have been meant.
+
+    Args:
+        path: Path, or name that is no shipped model's.
+
+    Example:
+        >>> no_model("multilingual").partition(";")[0]
+        'multilingual: no such folder (did you mean bert_sum_ext_multilingual?)'
+    """
+    name, shipped = str(path), shipped_models()
+    near = [each for each in shipped if name in each] or difflib.get_close_matches(name, shipped)
+    hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+    if (pathlib.Path(path).parent / "recipe.toml").is_file():
+        hint = " (a training writes its folder `best` at the first validation)"
+    return (
+        f"{path}: no such folder{hint}; expected NAME or NAME/VERSION that `tfsum export` wrote,"
+        f" `best` of a training, or one of the shipped models: {', '.join(shipped)}"
+    )
 
 
 def versions(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -131,12 +153,13 @@ def read_description(folder: str | pathlib.Path) -> dict:
         'extractive'
     """
     path = pathlib.Path(folder)
-    if not (path / "saved_model.pb").is_file():
-        found = "no SavedModel (saved_model.pb is missing)" if path.exists() else "no such folder"
-        raise ExportError(
-            f"{path}: {found}; expected NAME or NAME/VERSION that `tfsum export` wrote, or one of"
-            f" the shipped models: {', '.join(shipped_models())}"
-        )
+    require(path.exists(), no_model(path), ExportError)
+    require(
+        (path / "saved_model.pb").is_file(),
+        f"{path}: no SavedModel (saved_model.pb is missing); expected NAME or NAME/VERSION that"
+        " `tfsum export` wrote",
+        ExportError,
+    )
     return read_json(path / "assets.extra" / "tfsum.json")
 
 

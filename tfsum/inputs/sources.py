@@ -22,6 +22,7 @@ from tfsum.inputs.rows import found_fields, row_documents
 
 ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
 UNPACKED = 256 << 20  # limit of a compressed file
+ANSWERS = ".tfsum-answers"  # a file of a folder of answers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,10 +48,12 @@ def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
     Args:
         names: Files, folders, patterns (`*.txt`, where no shell has replaced them), addresses, or
             "-".
-        recursive: Whether a folder stands for all files in it and below it, hidden ones aside.
+        recursive: Whether a folder stands for all files in it and below it, hidden ones and folders
+            of answers aside.
 
     Raises:
-        DataError: There is no such file, a folder without `recursive`, or standard input twice.
+        DataError: There is no such file, no file in a folder, a folder without `recursive`, or
+            standard input twice.
 
     Example:
         >>> find_sources(["-"])
@@ -67,7 +70,9 @@ def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
                 " files in a folder",
                 DataError,
             )
-            sources += [Source(file, name) for file in _files(name)]
+            files = [Source(file, name) for file in _files(name)]
+            require(files, f"{name}: holds no file; expected texts in it or below it", DataError)
+            sources += files
         elif name == "-" or name.startswith(ADDRESS) or os.path.lexists(name):
             sources.append(Source(name))
         elif matches := sorted(glob.glob(name, recursive=True)):
@@ -84,7 +89,11 @@ def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
 
 def _files(folder: str) -> Iterator[str]:
     for path, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not (name.startswith(".") or os.path.exists(os.path.join(path, name, ANSWERS)))
+        )
         yield from (os.path.join(path, name) for name in sorted(files) if not name.startswith("."))
 
 

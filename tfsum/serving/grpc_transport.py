@@ -106,4 +106,8 @@ class GrpcTransport:
                     f"{reason}; send fewer texts, or start the server with a larger --max-body",
                     http_status=413,
                 ) from None
+            if "failed to connect" in details:
+                reason += (
+                    "; correct the address, or start a server there: `tfsum serve --grpc-port`"
+                )
             raise RequestError(code, reason) from None

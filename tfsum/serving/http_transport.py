@@ -147,7 +147,8 @@ class HttpTransport:
         except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
             raise RequestError(
                 "UNAVAILABLE",
-                f"{self._url}: cannot be reached ({str(error) or type(error).__name__})",
+                f"{self._url}: cannot be reached ({str(error) or type(error).__name__}); correct"
+                " the address, or start a server there: `tfsum serve`",
             ) from None
         except httpx2.HTTPError as error:
             raise RequestError(
@@ -157,7 +158,8 @@ class HttpTransport:
         try:
             answer = response.json()
         except ValueError:
-            answer = {"error": response.text[:200]}
+            found = " ".join(response.text.split())[:200]
+            answer = {"error": f"expected JSON, found {found!r}"}
         if not isinstance(answer, dict):
             answer = {"error": "the answer is not a JSON object"}
         if response.status_code == 200 and "error" not in answer:

@@ -25,17 +25,26 @@ from tfsum.text.splitting_rules import load_tables
 
 LEAST = 0.05  # of the words of a text are empty ones of its language
 LARGEST = (1 << 63) - 1
-# Hangul syllables stand in the order of their final consonants, of which there are 27.
-_FINALS = {"open": 0, "rieul": 8, "past": 20}
+# Hangul syllables stand in the order of their final consonants, of which there are 27. Those of
+# verbs, such as ㄲ and ㅍ, end no syllable that is written in Chinese characters too.
+_FINALS = {
+    "open": [0],
+    "rieul": [8],
+    "past": [20],
+    "verbal": [2, 5, 6, 7, 9, 10, 11, 14, 15, 18, 20, 22, 25, 26, 27],
+}
 _OF_FINAL = {
-    name: "".join(map(chr, range(0xAC00 + number, 0xD7A4, 28))) for name, number in _FINALS.items()
+    name: "".join(chr(code) for number in numbers for code in range(0xAC00 + number, 0xD7A4, 28))
+    for name, numbers in _FINALS.items()
 }
 _SYLLABLES = {
     "open": rf"[{_OF_FINAL['open']}A-Za-z\d]",
+    "final": rf"[^\P{{Hangul}}{_OF_FINAL['open']}]",
     "closed": rf"(?:[^\P{{Hangul}}{_OF_FINAL['open']}]|[A-Za-z\d])",
     "liquid": rf"[{_OF_FINAL['open']}{_OF_FINAL['rieul']}A-Za-z\d]",
     "rieul": f"[{_OF_FINAL['rieul']}]",
     "past": f"[{_OF_FINAL['past']}]",
+    "verbal": f"[{_OF_FINAL['verbal']}]",
 }
 
 

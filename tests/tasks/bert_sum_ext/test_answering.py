@@ -11,7 +11,13 @@ import tfsum
 from tfsum.errors import Error
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.request import SummaryRequest
-from tfsum.tasks.bert_sum_ext.answering import LARGEST, Defaults, Question, request_warnings
+from tfsum.tasks.bert_sum_ext.answering import (
+    LARGEST,
+    Defaults,
+    Question,
+    defaults_of,
+    request_warnings,
+)
 
 pytestmark = pytest.mark.usefixtures("opened_once")
 
@@ -59,12 +65,25 @@ def test_characters_share_and_scores(summarize, of_today, story):
     assert summarize(story, min_score=1.0).sentences == []
 
 
+@pytest.mark.parametrize(
+    "usual, least",
+    [({}, 0.6), ({"least_known": 0.9}, 0.6), ({"least_known": 0.16}, 0.04)],
+    ids=["one language", "one that was counted", "many languages"],
+)
+def test_the_whole_words_that_a_known_language_has(usual, least):
+    text = {"newline": "auto"}
+    description = {"sentences": 3, "block_trigrams": True, "text": text, "frequent": usual}
+    assert defaults_of(description).least_known == pytest.approx(least)
+
+
 def test_every_sentence_by_a_query(of_today, article):
     (found,) = of_today.answer([article], SummaryRequest(all=True, query="the river fell"))
     assert found.sentences == of_today.score(article).sentences
     best = of_today(article, query="the river fell", query_weight=1.0, sentences=1)
     assert found.scores[found.sentences.index(best.sentences[0])] == max(found.scores) == 1.0
-    with pytest.raises(Error, match="all: every sentence has no query_weight, words"):
+    with pytest.raises(
+        Error, match="all: gives every sentence; leave it out, or query_weight, words"
+    ):
         SummaryRequest(all=True, query="river", query_weight=0.5, words=9)
 
 

@@ -38,6 +38,10 @@ LIMITS = ("words", "characters", "tokens", "share", "min_score")
 # questions have one in their text, half of them in another (beside words that are shared).
 NEAR = 0.74
 FEW = 0.45  # of the share of frequent words that the training corpus has
+# ... and of the share of whole words that 99 of 100 documents of a corpus in many languages have:
+# two sentences in Korean or Finnish, whose words have endings, may have a third of it, a text in
+# letters that the model does not know has none.
+FEW_KNOWN = 0.25
 WRITTEN_TOGETHER = "\u0e00"  # the first letter of Thai, which CJK and Hangul follow
 BEGINNING = 20_000  # characters of a text whose tokens are counted first
 WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
@@ -85,7 +89,9 @@ def defaults_of(description: Mapping[str, Any]) -> Defaults:
         'auto'
     """
     frequent = description.get("frequent", {})
-    share = frequent.get("share", 0.0)
+    share, least_known = frequent.get("share", 0.0), frequent.get("least_known", 1.0)
+    if least_known < KNOWN_ENOUGH:
+        least_known *= FEW_KNOWN
     return Defaults(
         sentences=description["sentences"],
         automatic=description.get("automatic"),
@@ -93,7 +99,7 @@ def defaults_of(description: Mapping[str, Any]) -> Defaults:
         newline=description["text"]["newline"],
         frequent=share,
         least_frequent=min(FEW * share, frequent.get("least", 1.0)),
-        least_known=min(KNOWN_ENOUGH, frequent.get("least_known", 1.0)),
+        least_known=min(KNOWN_ENOUGH, least_known),
     )
 
 
