@@ -6,10 +6,13 @@ import importlib
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tfsum.errors import Error, needs_extra
+
+REDIRECTING = threading.RLock()  # a process has one standard error, for all of its threads
 
 
 @contextlib.contextmanager
@@ -26,8 +29,8 @@ def quiet() -> Iterator[None]:
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read when TensorFlow is loaded
     sys.stderr.flush()
-    aside = os.dup(2)
-    with tempfile.TemporaryFile() as held:
+    with REDIRECTING, tempfile.TemporaryFile() as held:
+        aside = os.dup(2)
         os.dup2(held.fileno(), 2)
         try:
             yield

@@ -9,7 +9,6 @@ Sources of the numbers: tensorflow/serving, apis/*.proto and config/*.proto; ten
 core/framework/*.proto and core/protobuf/*.proto.
 """
 
-import functools
 from typing import TYPE_CHECKING, Any, cast
 
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message_factory, wrappers_pb2
@@ -129,7 +128,7 @@ def message(name: str) -> type[Fields]:
         >>> message("PredictRequest").FromString(request.SerializeToString()).model_spec.name
         'news'
     """
-    declared = _pool().FindMessageTypeByName(f"{_package(name)}.{name}")
+    declared = POOL.FindMessageTypeByName(f"{_package(name)}.{name}")
     return cast(type[Fields], message_factory.GetMessageClass(declared))
 
 
@@ -146,7 +145,6 @@ def data_type_name(number: int) -> str:
     return DATA_TYPES[number].lower() if 0 <= number < len(DATA_TYPES) else f"type {number}"
 
 
-@functools.cache
 def _pool() -> descriptor_pool.DescriptorPool:
     pool = descriptor_pool.DescriptorPool()
     dependencies = []
@@ -193,3 +191,6 @@ def _declare(declaration: Any, package: str, number: str, name: str, kind: str) 
 def _package(name: str) -> str:
     """The package of a message."""
     return next(package for package, messages in MESSAGES.items() if name in messages)
+
+
+POOL = _pool()  # made once, also where several threads ask for messages first

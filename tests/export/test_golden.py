@@ -51,6 +51,14 @@ def test_what_differs_is_told(changes):
         replayed(**changes)
 
 
+def test_what_an_answer_leaves_out_is_not_compared():
+    recorded = record(None, [REQUEST], lambda model, requests: [ANSWER])
+    part = {"heat": 0.5, "heats": [0.25, 0.75]}
+    assert replay(None, recorded, lambda model, requests: [part], "model") == 0.0
+    with pytest.raises(ExportError, match="heats is"):
+        replay(None, recorded, lambda model, requests: [part | {"heats": [0.75]}], "model")
+
+
 def test_large_scores_are_compared_relative_to_their_size():
     recorded = record(None, [REQUEST], lambda model, requests: [{"sum": -1500.0}])
     assert replay(

@@ -5,17 +5,21 @@ numbers as in test_rest.py."""
 import logging
 import os
 import pathlib
+import re
 import shutil
+import threading
 import time
 
 import pytest
+import tensorflow as tf
 from cases import first_by_default
 
 from tfsum.errors import Error, ExportError
+from tfsum.inference.saved_model import shipped_model
 from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.version_folders import load_servable, select_versions
+from tfsum.serving.version_folders import load_servable, select_versions, warm_up
 from tfsum.shipped_files import SAVED_MODELS
 
 
@@ -159,8 +163,7 @@ def test_files_that_change_while_the_server_starts_are_waited_for(tmp_path, monk
 
     def wait(seconds):
         waited.append(seconds)
-        if len(waited) == 2:  # m is whole, and n is not
-            (tmp_path / "n" / "1" / "more").touch()
+        (tmp_path / "n" / "1" / f"more{len(waited)}").touch()  # m is whole, and n is not
 
     versions = ModelVersions(tmp_path, ServerSettings(), Loaded)
     monkeypatch.setattr(versions._stopped, "wait", wait)
@@ -168,6 +171,7 @@ def test_files_that_change_while_the_server_starts_are_waited_for(tmp_path, monk
     assert waited == [2.0, 2.0]
     assert answering(versions) == 1 and states(versions, "n") == {} and not versions.ready
     versions.scan()
+    versions.scan()  # m may have been waited for after a look at n
     assert states(versions, "n") == {1: "AVAILABLE"} and versions.ready
 
 
@@ -343,45 +347,129 @@ def test_a_broken_model_is_waited_for_as_often_as_it_is_tried(folder):
     assert not versions.ready
 
 
-def test_a_scan_that_is_stopped_loads_nothing_more(folder):
-    write(folder / "other" / "1")
-    versions = ModelVersions(
-        folder, ServerSettings(), lambda *which: versions.stop() or Loaded(*which)
-    )
+def test_two_models_are_loaded_at_a_time_and_none_after_a_stop(folder):
+    for name in ("other", "third"):
+        write(folder / name / "1")
+    both = threading.Barrier(2, timeout=60)  # an error where one is loaded after the other
+
+    def load(*which):
+        both.wait()
+        versions.stop()
+        return Loaded(*which)
+
+    versions = ModelVersions(folder, ServerSettings(), load)
     versions.scan()
-    assert (
-        states(versions) == {1: "AVAILABLE"}
-        and states(versions, "other") == {}
-        and not versions.ready
-    )
+    assert states(versions) == states(versions, "other") == {1: "AVAILABLE"}
+    assert states(versions, "third") == {} and not versions.ready
+
+
+def test_a_version_whose_answers_changed_is_not_loaded(tmp_path):
+    copy = tmp_path / "fr" / "2"
+    shutil.copytree(SAVED_MODELS / "transformer_tatoeba_en_fr" / "1", copy)
+    changed = copy / "assets.extra" / "golden.json"
+    changed.write_bytes(changed.read_bytes().replace(b"Tom", b"Tim").replace(b"a", b"e"))
+    with pytest.raises(ExportError, match="differ|golden"):
+        load_servable("fr", 2, copy)
 
 
 @pytest.mark.parametrize(
-    "file, change, said",
+    "weight",
     first_by_default(
         [
-            (
-                "golden.json",
-                lambda content: content.replace(b"Tom", b"Tim").replace(b"a", b"e"),
-                "differ|golden",
-            ),
-            (
-                "tf_serving_warmup_requests",
-                lambda content: content[:-4],
-                "tf_serving_warmup_requests: request",
-            ),
+            "words.Skernel",
+            "embedding.Skernel",
+            "head.Sscore.Skernel",
+            "bert.Sencoder.Slayer_5.Sattention.Svalue.Skernel",
         ]
     ),
 )
-def test_a_version_whose_answers_changed_or_whose_warm_up_fails_is_not_loaded(
-    tmp_path, file, change, said
-):
-    copy = tmp_path / "fr" / "2"
-    shutil.copytree(SAVED_MODELS / "transformer_tatoeba_en_fr" / "1", copy)
-    changed = copy / "assets.extra" / file
-    changed.write_bytes(change(changed.read_bytes()))
-    with pytest.raises(ExportError, match=said):
-        load_servable("fr", 2, copy)
+def test_a_version_with_other_weights_is_not_loaded(tmp_path, weight):
+    copy = tmp_path / "multilingual" / "3"
+    shutil.copytree(shipped_model("bert_sum_ext_multilingual"), copy)
+    prefix = str(copy / "variables" / "variables")
+    reader = tf.train.load_checkpoint(prefix)
+    stored = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+    stored[f"weights/stored/{weight}/.ATTRIBUTES/VARIABLE_VALUE"] *= -1
+    tf.raw_ops.SaveV2(
+        prefix=prefix,
+        tensor_names=[*stored],
+        shape_and_slices=[""] * len(stored),
+        tensors=[*stored.values()],
+    )
+    with pytest.raises(ExportError, match="the model was changed"):
+        load_servable("multilingual", 3, copy)
+
+
+def with_warm_up(folder, ask):
+    """Adds the shipped summarizer's ten requests to the versions of a folder.
+
+    Returns:
+        Function that loads one, which asks by the function given, of its name and a signature.
+    """
+    source = shipped_model() / "assets.extra" / "tf_serving_warmup_requests"
+    for version in folder.glob("*/*"):
+        (version / "assets.extra").mkdir()
+        shutil.copy2(source, version / "assets.extra")
+
+    def load(*which):
+        servable = Loaded(*which)
+        servable.run = lambda signature, inputs: ask(servable.name, signature)
+        return servable
+
+    return load
+
+
+def test_a_server_that_starts_is_ready_before_it_is_warmed_up(folder):
+    write(folder / "other" / "1")
+    asked = []
+
+    def ask(name, signature):
+        asked.append((name, signature, versions.ready))
+        if len(asked) == 13:
+            versions.stop()  # leaves out the rest
+
+    versions = ModelVersions(folder, ServerSettings(), with_warm_up(folder, ask))
+    watching = threading.Thread(target=versions.watch, args=(lambda: asked.append("started"),))
+    watching.start()  # its priority stays lower
+    watching.join()
+    signatures = ["serving_default", "summarize", "extract", "keywords", "score"]
+    assert asked == [
+        "started",
+        *(("m", signature, True) for signature in signatures * 2),
+        *(("other", signature, True) for signature in signatures[:2]),
+    ]
+
+
+def test_a_later_version_is_warmed_up_before_it_answers(folder):
+    asked = []
+    load = with_warm_up(folder, lambda name, signature: asked.append(states(versions)))
+    versions = versions_of(folder, load)
+    assert asked == []
+    shutil.copytree(folder / "m" / "1", folder / "m" / "2")
+    versions.scan()
+    versions.scan()
+    assert asked == [{1: "AVAILABLE", 2: "LOADING"}] * 10
+    assert states(versions) == {1: "END", 2: "AVAILABLE"}
+
+
+def test_a_version_whose_warm_up_fails_answers_and_the_log_says_so(folder, caplog):
+    def ask(name, signature):
+        raise RequestError("INVALID_ARGUMENT", "no words")
+
+    versions = versions_of(folder, with_warm_up(folder, ask))
+    shutil.copytree(folder / "m" / "1", folder / "m" / "2")
+    versions.scan()
+    versions.scan()
+    assert answering(versions) == 2
+    (said,) = warnings(caplog)
+    assert re.search(r"m version 2 .*: request 0 of .* fails \(no words\); export", said)
+
+    requests = folder / "m" / "1" / "assets.extra" / "tf_serving_warmup_requests"
+    requests.write_bytes(requests.read_bytes()[:-4])
+    cut = Loaded("m", 1, folder / "m" / "1")
+    cut.run = lambda signature, inputs: None
+    warm_up(cut, threading.Event())
+    assert "request 9 of" in warnings(caplog)[1] and "truncated record" in warnings(caplog)[1]
 
 
 def test_folders(folder):  # 99

@@ -3,11 +3,13 @@
 import collections
 import contextlib
 import dataclasses
+import itertools
 import logging
 import pathlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 from tfsum.inference.saved_model import numbered
 from tfsum.serving.batching import lower_priority
@@ -19,6 +21,7 @@ from tfsum.serving.version_folders import (
     find_models,
     fingerprint,
     select_versions,
+    warm_up,
 )
 from tfsum.tasks.model_choice import RESEARCH
 
@@ -27,6 +30,7 @@ LOG = logging.getLogger("tfsum.serving")
 # State of a version, as TensorFlow Serving names it -> its number in ModelVersionStatus.State.
 STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 50}
 TRIES = 6  # to load a version; TensorFlow Serving's first try and its five others
+AT_ONCE = 2  # models that are loaded; Python's work for one goes beside TensorFlow's for the other
 QUIET_SECONDS = 2.0  # without a change of a folder's files before a starting server loads them
 
 
@@ -65,8 +69,8 @@ class Version:
 class ModelVersions:
     """The versions of the models of a folder; `scan` loads and unloads as the folder changes.
 
-    A version takes over when it is loaded, warmed up and verified; until then, and for ever where
-    it fails, the one before answers.
+    A version takes over when it is loaded, verified and warmed up; until then, and for ever where
+    it fails, the one before answers. A server that starts warms up when all models answer.
 
     Args:
         folder: Directory with folders NAME/VERSION, or one NAME.
@@ -118,6 +122,8 @@ class ModelVersions:
                 LOG.exception("the folder of the models cannot be scanned")
             if starting:
                 started()
+                for servable in itertools.chain(*self.available().values()):
+                    warm_up(servable, self._stopped)
             self._stopped.wait(self._settings.poll_seconds)
 
     def scan(self) -> None:
@@ -126,17 +132,17 @@ class ModelVersions:
             folders = find_models(self._folder) if self._folder.is_dir() else {}
             if self._settings.model_licence == "production":
                 folders = {name: path for name, path in folders.items() if name not in RESEARCH}
-            complete = [
-                self._scan_model(name, numbered(folders.get(name, self._folder / name)))
-                for name in sorted({*folders, *self.models})
-            ]
+            names = sorted({*folders, *self.models})
+            paths = [numbered(folders.get(name, self._folder / name)) for name in names]
+            with ThreadPoolExecutor(AT_ONCE, "tfsum load") as pool:
+                complete = [*pool.map(self._scan_model, names, paths)]
             with self._lock:
                 self._was_ready |= all(complete) and all(map(self._settled, self.models.values()))
         finally:
             self.starting = False
 
     def stop(self) -> None:
-        """Lets a scan end with the version that it is loading, and later ones load nothing."""
+        """Lets a scan end with the versions that it is loading, and later ones load nothing."""
         self._stopped.set()
 
     def states(self, name: str) -> dict[int, Version]:
@@ -314,7 +320,7 @@ class ModelVersions:
 
         begin = time.monotonic()
         try:
-            version.servable = self._load(name, number, path)
+            servable = self._load(name, number, path)
         except Exception as error:  # whatever is wrong with a folder, the server goes on
             version.tries += 1
             version.message, version.code = str(error), "FAILED_PRECONDITION"
@@ -322,7 +328,9 @@ class ModelVersions:
             LOG.error("model %s version %d cannot be served: %s", name, number, error)
             return
 
-        version.state = "AVAILABLE"
+        if not self.starting:
+            warm_up(servable, self._stopped)
+        version.servable, version.state = servable, "AVAILABLE"
         LOG.info(
             "model %s version %d answers, after %.1f s", name, number, time.monotonic() - begin
         )

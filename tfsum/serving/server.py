@@ -70,6 +70,10 @@ class Server:
         self.port = self._socket.getsockname()[1]
         self.grpc_port = 0
         self._http: _HttpServer | None = None
+        # A daemon thread does not keep the process from ending while a model is loaded.
+        self._scans = threading.Thread(
+            target=self.versions.watch, args=(self._log_models,), name="tfsum scan", daemon=True
+        )
 
     def run(self) -> bool:
         """Serves until SIGTERM or SIGINT; a second signal ends it at once.
@@ -88,18 +92,18 @@ class Server:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Stops when the accepted requests are answered."""
+        """Stops when the accepted requests are answered, and no model is loaded or warmed up."""
         if self._http is not None:
             self._http.stop(drain=0.0)
         self._thread.join()
+        if self._scans.is_alive():  # at Python's end TensorFlow may abort what is computed
+            self._scans.join()
 
     async def _serve(self) -> bool:
         self._http = _HttpServer(self.application, await self._listen_grpc(), self.settings)
-        # A daemon thread does not keep the process from ending while a model is loaded.
-        scans = threading.Thread(
-            target=self.versions.watch, args=(self._log_models,), name="tfsum scan", daemon=True
-        )
-        asyncio.get_running_loop().call_soon(scans.start)  # when uvicorn has its signal handlers
+        asyncio.get_running_loop().call_soon(
+            self._scans.start
+        )  # when uvicorn has its signal handlers
         try:
             await self._http.serve([self._socket])
         finally:

@@ -1,14 +1,14 @@
 """Folders NAME/VERSION of exported models: which exist, which are complete, which a policy serves,
-and how one is loaded: its answers are verified, and it is warmed up."""
+how one is loaded, with a look at its answers, and how it is warmed up."""
 
+import logging
 import pathlib
 import re
+import threading
 from collections.abc import Iterable, Iterator
 
-from google.protobuf.message import DecodeError
-
-from tfsum.errors import Error, ExportError, as_error, require
-from tfsum.export.golden import check_answers
+from tfsum.errors import ExportError, as_error, require
+from tfsum.export.golden import Ask, Golden, check_answers
 from tfsum.inference.c_session import CallError, can_open
 from tfsum.inference.exported_model import open_model
 from tfsum.inference.saved_model import numbered
@@ -16,6 +16,8 @@ from tfsum.serving.servable import Servable
 from tfsum.serving.tensor_proto import from_proto
 from tfsum.tasks import task_of_export
 from tfsum.tensorflow_messages import message
+
+LOG = logging.getLogger("tfsum.serving")
 
 LENGTH, CHECKSUM = 8, 4  # bytes: of the length of a record, and after it and the record
 SHARD = re.compile(r"variables/variables\.data-\d{5}-of-(\d{5})", re.ASCII)
@@ -115,7 +117,7 @@ def select_versions(versions: Iterable[int], policy: str) -> set[int]:
 def load_servable(
     name: str, version: int, path: pathlib.Path, compute: str = "float32"
 ) -> Servable:
-    """Loads a version, verifies its answers in float32, and warms it up.
+    """Loads a version, and verifies its answers in float32 by the signatures that a server calls.
 
     Args:
         name: Name of the model.
@@ -132,45 +134,69 @@ def load_servable(
         1
     """
     servable = Servable(name, version, path)
-    _verify(servable)
+    task = task_of_export(servable.description)
+    part = task.golden() if task and task.golden else None
+    if part is not None:
+        _verify(servable, part)
+
     if compute != "float32" and can_open(servable.description):
         del servable.model  # frees its weights
         servable.model = open_model(path, servable.description, compute)
-    _warm_up(servable)
+        if part is not None:  # the first call of a signature takes a second
+            _ask_of(part)(servable.model, part.requests(servable.description)[:1])
     return servable
 
 
-def _verify(servable: Servable) -> None:
-    """Compares the answers with those of the day of export, if tfsum exported the model.
+def _verify(servable: Servable, part: Golden) -> None:
+    """Compares the answers with those of the day of export.
 
-    Wrong weights show in them; `tfsum verify` also reads the list of the weights.
+    Wrong weights show in them; `tfsum verify` asks all signatures, and reads the list of weights.
     """
-    task = task_of_export(servable.description)
-    if task is None or task.golden is None:
-        return
-
     causes = (ValueError, LookupError, CallError)
     with as_error(f"{servable.path}: cannot be verified", *causes, kind=ExportError):
-        check_answers(servable.path, servable.description, task.golden(), servable.model)
+        check_answers(servable.path, servable.description, part, servable.model, _ask_of(part))
 
 
-def _warm_up(servable: Servable) -> None:
-    """Runs the requests of assets.extra/tf_serving_warmup_requests."""
+def _ask_of(part: Golden) -> Ask:
+    """The function that asks a model by the signatures that a server calls."""
+    return getattr(part, "ask_served", part.ask)
+
+
+def warm_up(servable: Servable, stopped: threading.Event) -> None:
+    """Runs the requests of assets.extra/tf_serving_warmup_requests, if there are any.
+
+    The first call of a signature takes a second, whatever its texts are, in which TensorFlow begins
+    no other call of the model. A request that fails is logged: a version answers without.
+
+    Args:
+        servable: Loaded model.
+        stopped: Whether to leave out the requests that are left.
+
+    Example:
+        >>> from tfsum.inference.saved_model import shipped_model
+        >>> servable = Servable("fr", 1, shipped_model("transformer_tatoeba_en_fr"))
+        >>> warm_up(servable, threading.Event())
+    """
     file = servable.path / "assets.extra" / "tf_serving_warmup_requests"
-    if not file.is_file():
-        return
-
     count = 0
     try:
-        for record in read_records(file):
+        for record in read_records(file) if file.is_file() else ():
+            if stopped.is_set():
+                return
             request = message("PredictionLog").FromString(record).predict_log.request
             inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
             servable.run(request.model_spec.signature_name or "serving_default", inputs)
             count += 1
-    except (OSError, ValueError, LookupError, DecodeError, Error) as error:
-        raise ExportError(
-            f"{file}: request {count} fails ({error}); export the model again"
-        ) from error
+    except Exception as error:  # whatever is wrong with the file, the server goes on
+        LOG.error(
+            "model %s version %d answers, and is not warmed up: request %d of %s fails (%s); export"
+            " the model again",
+            servable.name,
+            servable.version,
+            count,
+            file,
+            error,
+        )
 
 
 def read_records(file: pathlib.Path) -> Iterator[bytes]:

@@ -1,13 +1,17 @@
 """The requests that verify and warm up an exported extractive summarizer."""
 
-from typing import Any
+from collections.abc import Mapping
+
+import numpy as np
 
 from tfsum.export.golden import TEXTS, column
+from tfsum.inference.exported_model import OpenedModel
 from tfsum.request import INPUTS, Value
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 
 NAMES = {"float32": "float"}  # of types, where a signature's differs
 TYPES = {bool: "bool", int: "int32", float: "float", str: "string"}
+COLUMNS = ("text", "max_sentences", "block_trigrams")  # of the requests
 EXTRACT = {"text": "string"} | {entry.name: TYPES[type(entry.nothing)] for entry in INPUTS.values()}
 
 
@@ -45,40 +49,72 @@ def requests(description: dict) -> list[dict]:
     return [{"text": text, "max_sentences": most, "block_trigrams": True} for text in TEXTS]
 
 
-def ask(model: Any, requests: list[dict]) -> list[dict]:
+def ask(model: OpenedModel, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
-    text, number, block = (
-        column(requests, name) for name in ("text", "max_sentences", "block_trigrams")
-    )
+    text, number, block = (column(requests, name) for name in COLUMNS)
     # every sentence that may be chosen: sentences that are as good as equal could change places
     asked = extract_inputs(len(requests), query=b"a bridge", query_weight=0.0)
     known = model.signatures["extract"]  # an older export has fewer
     asked = {name: values for name, values in asked.items() if name in known}
 
     choice = {"max_sentences": number, "block_trigrams": block}
-    outputs = model.call("summarize", {"text": text, **choice})
-    every = model.call("score", {"text": text})
-    within = model.call("extract", {"text": text, **asked})
-    words = model.call("keywords", {"text": text, "max_keywords": number})
-    answers = [
-        {
-            "summary": outputs["summary"][i].decode("utf-8"),
-            "start": outputs["start"][i, :count].tolist(),
-            "end": outputs["end"][i, :count].tolist(),
-            "score": outputs["score"][i, :count].tolist(),
-            "count": count,
-            "coverage": float(outputs["coverage"][i]),
-            "all_scores": every["score"][i, : every["count"][i]].tolist(),
-            "within": within["summary"][i].decode("utf-8"),
-            "keyword_scores": words["score"][i].tolist(),
-        }
-        for i, count in enumerate(outputs["count"].tolist())
-    ]
+    answers = _answers(
+        model.call("summarize", {"text": text, **choice}),
+        model.call("score", {"text": text}),
+        model.call("extract", {"text": text, **asked}),
+        model.call("keywords", {"text": text, "max_keywords": number}),
+    )
     if "embed" in model.signatures:
         embeddings = model.call("embed", {"text": text})["embedding"].tolist()
         for answer, embedding in zip(answers, embeddings, strict=True):
             answer["embedding"] = embedding
     return answers
+
+
+def ask_served(model: OpenedModel, requests: list[dict]) -> list[dict]:
+    """Returns these answers by the signatures that a server calls, for which a text is read once;
+    embeddings of texts of one sentence alone, since others are not embedded as a whole."""
+    if "read" not in model.signatures:  # an older export
+        return ask(model, requests)
+
+    text, number, block = (column(requests, name) for name in COLUMNS)
+    reading = model.call("read", {"text": text})
+    known = model.signatures["extract" + OF_READING]
+    asked = extract_inputs(len(requests), query=b"")
+    asked = {name: values for name, values in asked.items() if name in known}
+    choice = {"max_sentences": number, "block_trigrams": block}
+    answers = _answers(
+        model.call("extract" + OF_READING, {**reading, **asked, **choice}),
+        reading,
+        model.call("extract" + OF_READING, {**reading, **asked}),
+        model.call("keywords" + OF_READING, {**reading, "max_keywords": number}),
+    )
+    for i in np.flatnonzero(reading["count"] == 1) if "embedding" in reading else ():
+        answers[i]["embedding"] = reading["embedding"][i, 0].tolist()
+    return answers
+
+
+def _answers(
+    chosen: Mapping[str, np.ndarray],
+    every: Mapping[str, np.ndarray],
+    within: Mapping[str, np.ndarray],
+    words: Mapping[str, np.ndarray],
+) -> list[dict]:
+    """The answers from the outputs of `summarize`, `score`, `extract` and `keywords`."""
+    return [
+        {
+            "summary": chosen["summary"][i].decode("utf-8"),
+            "start": chosen["start"][i, :count].tolist(),
+            "end": chosen["end"][i, :count].tolist(),
+            "score": chosen["score"][i, :count].tolist(),
+            "count": count,
+            "coverage": float(chosen["coverage"][i]),
+            "all_scores": every["score"][i, : every["count"][i]].tolist(),
+            "within": within["summary"][i].decode("utf-8"),
+            "keyword_scores": words["score"][i].tolist(),
+        }
+        for i, count in enumerate(chosen["count"].tolist())
+    ]
 
 
 def extract_inputs(rows: int, **given: Value | bytes) -> dict[str, list[Value | bytes]]:
