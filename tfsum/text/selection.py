@@ -17,7 +17,7 @@ from tfsum.text.readability import antecedents, faults, names_in_full
 from tfsum.text.repeats import repeats
 from tfsum.text.rows import Rows, after
 from tfsum.text.splitting_rules import load_patterns
-from tfsum.text.white_space import WHITE_SPACE
+from tfsum.text.white_space import UNSPACED, WHITE_SPACE
 
 # The best sentences of a text that are looked at: so many, or times as many as are wanted. In a
 # text of a thousand pages the others are not compared with each other.
@@ -40,10 +40,14 @@ _CITATION = (
     r"[^。『]{0,40}『[^』]*』[。.]?"
     r"|[^。、,]{1,40}[、,] ?\d{4}年(?: ?\d{1,2}月(?: ?\d{1,2}日)?)?[。.]?"
 )
-# a line whose columns are aligned: a label and numbers, or three cells
-_ROW = r"(?s:.*)\S(?: {3,}|\t)(?:[^\p{L}\n]*|[^\n]*\S(?: {3,}|\t)[^\n]*)(?:\n(?s:.*))?"
+# a line whose columns are aligned: a label and numbers, or three cells; or whose cells bars part
+_ROW = (
+    r"(?s:.*)\S(?: {3,}|\t)(?:[^\p{L}\n]*|[^\n]*\S(?: {3,}|\t)[^\n]*)(?:\n(?s:.*))?"
+    r"|(?s:.*)\S\s+\|\s+\S(?s:.*)"
+)
 _SHORT = r"(?:\S+\s+){0,11}\S+"  # up to twelve words ...
-_SHORT_WIDE = r"(?s:.{1,60})"  # ... and of letters without spaces as few
+_SHORT_WIDE = rf"(?s:.{{1,60}})|[^{UNSPACED}]*"  # ... and of letters without spaces as few
+_TITLE = r"(?:\S+\s+){0,19}\S+"  # of a text, which may be longer than a heading
 
 
 class Traits(NamedTuple):
@@ -173,9 +177,10 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
 
     A piece without a letter, a header of mail, a line that it quotes, a label that ends with a
     colon, a source (in Japanese or Chinese) and what `is_notice` marks are never chosen, nor rows
-    of a table whose columns are aligned, if they have no end mark. A short piece without one (a
-    heading, a link, a signature) is not chosen if most of the text's pieces end with one. If
-    nothing of a text would be left, everything may be chosen.
+    of a table whose columns are aligned or parted by bars, if they have no end mark. A short piece
+    without one (a heading, a link, a signature), or a first one that is not long (a title), is not
+    chosen if most of the text's pieces end with one. If nothing of a text would be left, everything
+    may be chosen.
 
     Args:
         texts: Sentences of each text without white space at their ends, (B, S) strings.
@@ -203,7 +208,8 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
     never |= matches(_ROW) & ~matches(_END)
     ended = ~never & matches(_END)
     punctuated = rows.count_of(ended) >= PUNCTUATED * rows.count_of(~never)
-    heading = rows.to_values(punctuated) & ~ended & matches(_SHORT) & matches(_SHORT_WIDE)
+    short = matches(_SHORT) | (matches(_TITLE) & ~rows.continues())
+    heading = rows.to_values(punctuated) & ~ended & short & matches(_SHORT_WIDE)
 
     chosen = ~(never | heading)
     return chosen | ~rows.to_values(rows.any(chosen))
