@@ -48,8 +48,8 @@ _AROUND = r"^[^\p{L}\p{N}]+|(?:['’]s)?[^\p{L}\p{N}]*$"
 _STOPS = r".*[^\p{L}\p{N}]"  # a mark after a word ends a name
 
 # What an article begins with, its place and its agency: "(CNN) -- ", "LONDON, England (CNN) -- ",
-# "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ", "(서울=연합뉴스) 김하나 기자 = ", "[항구신문 김하나 기자] ",
-# "本报讯（记者 王明）", "HARLOW BAY, Maine — ", of which another dash may end an apposition.
+# "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ", "HARLOW BAY, Maine — " without another dash,
+# "(서울=연합뉴스) 김하나 기자 = ", "[항구신문 김하나 기자] ", "本报讯（记者 王明）".
 # Words and no lengths of letters: RE2 unrolls what is counted.
 _AGENCY = (
     r"(?i:CNN[^()]{0,20}|AP|AFP|Reuters|UPI|Xinhua|dpa|ANSA|EFE|TASS|Yonhap|Kyodo|PTI|ANI|IANS"
@@ -62,7 +62,8 @@ _DATELINE = (
     rf"^(?:[(\[【][^=＝()\[\]【】]{{1,20}}[=＝][^=＝()\[\]【】]{{1,20}}[)\]】]\s*"
     rf"(?:{_REPORTER}(?:, ?{_REPORTER})*\s*=\s*)?"
     rf"|[(\[][^()\[\]]{{0,20}} {_REPORTER}[)\]]\s*"
-    r"|(?:本[报報][讯訊]|(?:新[华華]社|中新[网網社])[^，。（ ]{2,20}[电電])\s*(?:[（(][^（()）]{2,30}[)）])?\s*"
+    r"|(?:本[报報][讯訊]|(?:新[华華]社|中新[网網社])[^，。（ ]{2,20}[电電])\s*"
+    r"(?:[（(][^（()）]{2,30}[)）])?\s*"
     rf"|\([^()]{{2,30}}\){_DASH}|\((?i:CNN)\)\s*|{_PLACE}\({_AGENCY}\){_DASH}"
     rf"|[A-Z]{{3}}{_PLACE}\([^()]{{2,30}}\){_DASH}"
     r"|[A-Z]{3,}(?: [A-Z]+)*(?:, [A-Z][\w.]+)? [—–] (\p{Lu}[^—–]*)$)"
