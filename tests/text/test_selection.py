@@ -255,7 +255,11 @@ def kept(text):
             "The municipality of Harlow Bay will prohibit automobiles in the centre\n"
             "It rained. The river rose.\n"
             "Management of international transportation infrastructure programmes",
-            ["It rained.", "The river rose."],
+            [
+                "It rained.",
+                "The river rose.",
+                "Management of international transportation infrastructure programmes",
+            ],
         ),
         (
             "Rain and sun of the first half of the year in two towns by the sea\n"

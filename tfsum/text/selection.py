@@ -46,8 +46,9 @@ _ROW = (
     r"|(?s:.*)\S\s+\|\s+\S(?s:.*)"
 )
 _SHORT = r"(?:\S+\s+){0,11}\S+"  # up to twelve words ...
-_SHORT_WIDE = rf"(?s:.{{1,60}})|[^{UNSPACED}]*"  # ... and of letters without spaces as few
-_TITLE = r"(?:\S+\s+){0,19}\S+"  # of a text, which may be longer than a heading
+_SHORT_WIDE = r"(?s:.{1,60})"  # ... and of letters without spaces as few
+_TITLE = r"(?:\S+\s+){0,19}\S+"  # of a text, which may be longer than a heading,
+_SPACED = rf"[^{UNSPACED}]*"  # where words have spaces between them
 
 
 class Traits(NamedTuple):
@@ -208,8 +209,9 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
     never |= matches(_ROW) & ~matches(_END)
     ended = ~never & matches(_END)
     punctuated = rows.count_of(ended) >= PUNCTUATED * rows.count_of(~never)
-    short = matches(_SHORT) | (matches(_TITLE) & ~rows.continues())
-    heading = rows.to_values(punctuated) & ~ended & short & matches(_SHORT_WIDE)
+    title = matches(_TITLE) & matches(_SPACED) & ~rows.continues()
+    short = (matches(_SHORT) & matches(_SHORT_WIDE)) | title
+    heading = rows.to_values(punctuated) & ~ended & short
 
     chosen = ~(never | heading)
     return chosen | ~rows.to_values(rows.any(chosen))
