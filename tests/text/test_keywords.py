@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 from hypothesis import given
 
-from tfsum.text.keywords import keywords, words_of
+from tfsum.text.keywords import keywords, speakers, words_of
 from tfsum.text.rows import Rows
 
 TEXT = st.text(st.sampled_from("abÉé7 .,'’-–&\n\t東京カメラーです한글\x1f(x)"), max_size=30)
@@ -87,3 +87,38 @@ def test_two_words_that_stand_together_twice_are_a_phrase():
 
 def test_letters_and_numbers_alone_are_none():
     assert _keywords([[("A 7 42 x.", [1.0, 1.0, 1.0, 1.0])]], [5]) == [[]]
+
+
+def test_a_label_is_who_speaks_where_the_text_has_it_twice():
+    meeting = [
+        "ANNA HOLT: It rained.",
+        "BOB: Yes.",
+        "anna holt: Much?",
+        "Bob, then: no.",
+        "○ 위원장: 네.",
+    ]
+    other = [
+        "○ 위원장：아니요.",
+        "○ 위원장：네.",
+        "BOB: At 10:30, a: b.",
+        "Q: Is it?",
+        "A: No.",
+        "Q: Why?",
+    ]
+    documents = Rows(tf.constant([0] * 5 + [1] * 6, tf.int64), tf.constant(2, tf.int64))
+    found = speakers(tf.constant(meeting + other), documents).numpy().tolist()
+    labels = [text.encode()[:length].decode() for text, length in zip(meeting + other, found)]
+    korean = "○ 위원장："
+    assert labels == [
+        "ANNA HOLT: ",
+        "",
+        "anna holt: ",
+        "",
+        "",
+        korean,
+        korean,
+        "",
+        "Q: ",
+        "",
+        "Q: ",
+    ]

@@ -19,7 +19,7 @@ from tfsum.text.readability import (
     without_dateline,
 )
 from tfsum.text.rows import Rows
-from tfsum.text.selection import may_be_chosen
+from tfsum.text.selection import is_notice, may_be_chosen
 
 
 def _faults(sentence, english):
@@ -41,6 +41,18 @@ def _faults(sentence, english):
         ("london (cnn) -- a ship sank.", "a ship sank."),
         ("(서울=연합뉴스) 김하나 기자 = 배가 가라앉았다.", "배가 가라앉았다."),
         ("[부산=뉴시스] 김하나·박둘 기자 = 배가 가라앉았다.", "배가 가라앉았다."),
+        ("(부산=뉴스1) 김하나 기자, 박둘 인턴기자 = 배가 가라앉았다.", "배가 가라앉았다."),
+        ("[항구신문 김하나 기자] 배가 가라앉았다.", "배가 가라앉았다."),
+        ("【東京＝山田太郎】船が沈んだ。", "船が沈んだ。"),
+        ("本报讯（记者 王明 通讯员 李娜）船沉了。", "船沉了。"),
+        ("新华社北京1月2日电（记者王明）船沉了。", "船沉了。"),
+        ("Madrid, 12 ene (EFE).- Un barco se hundió.", "Un barco se hundió."),
+        ("HARLOW BAY, Maine — A ship sank.", "A ship sank."),
+        ("LONDON — The ship sank.", "The ship sank."),
+        ("NASA — the agency for space — launched it.", None),
+        ("IBM — Armonk's largest employer — left.", None),
+        ("新华社记者看到船沉了。", None),
+        ("【高松】船が沈んだ。", None),
         ("(재)항만재단은 배를 샀다.", None),
         ("(CNN) --", "(CNN) --"),
         ("The Ministry of Health (MOH) -- the body for it -- said so.", None),
@@ -143,6 +155,37 @@ def test_notes_and_appeals_are_not_chosen():
     ]
     chosen = may_be_chosen(tf.ragged.constant([texts])).numpy()
     assert np.flatnonzero(chosen).tolist() == [1, 5, 7]
+
+
+@pytest.mark.parametrize(
+    "notice, sentence",
+    [
+        ("Subscribe to our weekly newsletter.", "Subscribe rates rose in the spring."),
+        ("© 2024 Harbour Post.", "The mark © stands for a right."),
+        ("All rights reserved.", "All rights were sold to a publisher."),
+        ("RELATED: Why ships sink", "Related families live in the town."),
+        ("안나 기자 anna@example.org", "기자 두 명이 항구에 왔다."),
+        ("리스본=홍길동 특파원", "특파원은 항구에 살았다."),
+        ("입력 2024-03-14 09:12", "입력 자료가 모두 사라졌다."),
+        ("<저작권자 ⓒ 항구신문, 무단 전재 금지>", "저작권자가 동의하면 쓸 수 있다."),
+        ("안녕하세요, 총무팀 홍길동입니다.", "안녕하세요라는 말은 인사다."),
+        ("情報システム部の鈴木です。", "この部の新しい仕事は海の調査です。"),
+        ("いつもお世話になっております。", "彼は港で世話になった。"),
+        ("责任编辑：李娜", "编辑部在港口。"),
+        ("未经授权，不得转载。", "未经许可进入港口要罚款。"),
+        ("Lesen Sie auch: Warum Schiffe sinken", "Lesen lernen alle in der Schule."),
+        ("Vielen Dank für Ihre Nachricht vom 7. Mai.", "Vielen Dank schuldet ihm die Stadt."),
+        ("Lire aussi : le port", "Lire un livre prend du temps."),
+        ("Suscríbete a nuestro boletín", "Más información llegó ayer."),
+        ("Читайте также: порт", "Читайте книги каждый день."),
+        ("ТВЕРЬ, 12 июня — РИА Новости.", "Тверь — город на Волге."),
+        ("اقرأ أيضا: الميناء", "قرأ الكاتب كتابا."),
+        ("यह भी पढ़ें: बंदरगाह", "यह किताब पुरानी है।"),
+        ("สงวนลิขสิทธิ์", "เรือจมที่ท่าเรือ"),
+    ],
+)
+def test_notices_of_languages(notice, sentence):
+    assert is_notice(tf.constant([notice, sentence])).numpy().tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -251,6 +251,26 @@ def kept(text):
         ),
         ("Anna     3\nBen      4", ["Anna     3", "Ben      4"]),
         ("제목\n비가 왔다. 강이 넘쳤다.\n보낸 사람: 안나", ["비가 왔다.", "강이 넘쳤다."]),
+        (
+            "The municipality of Harlow Bay will prohibit automobiles in the centre\n"
+            "It rained. The river rose.\n"
+            "Management of international transportation infrastructure programmes",
+            [
+                "It rained.",
+                "The river rose.",
+                "Management of international transportation infrastructure programmes",
+            ],
+        ),
+        (
+            "Rain and sun of the first half of the year in two towns by the sea\n"
+            "It rained. The river rose.\n"
+            "Hagen | 12 May of this year at noon by the clock of the hall | read in three minutes",
+            ["It rained.", "The river rose."],
+        ),
+        (
+            f"{'長い一文' * 20}\n雨が降った。川が溢れた。",
+            ["長い一文" * 20, "雨が降った。", "川が溢れた。"],
+        ),
         ("- milk\n- eggs\n- bread", ["- milk", "- eggs", "- bread"]),
         ("-----", ["-----"]),
         ("", []),

@@ -48,19 +48,25 @@ _AROUND = r"^[^\p{L}\p{N}]+|(?:['’]s)?[^\p{L}\p{N}]*$"
 _STOPS = r".*[^\p{L}\p{N}]"  # a mark after a word ends a name
 
 # What an article begins with, its place and its agency: "(CNN) -- ", "LONDON, England (CNN) -- ",
-# "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ", "(서울=연합뉴스) 김하나 기자 = ".
+# "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ", "HARLOW BAY, Maine — " without another dash,
+# "(서울=연합뉴스) 김하나 기자 = ", "[항구신문 김하나 기자] ", "本报讯（记者 王明）".
 # Words and no lengths of letters: RE2 unrolls what is counted.
 _AGENCY = (
     r"(?i:CNN[^()]{0,20}|AP|AFP|Reuters|UPI|Xinhua|dpa|ANSA|EFE|TASS|Yonhap|Kyodo|PTI|ANI|IANS"
     r"|Bloomberg)"
 )
 _PLACE = r"(?:[^\s()]+ ){0,5}"
-_DASH = r"\s*(?:--|[—–-])\s*"
-_REPORTER = r"\p{Hangul}{2,4}(?:[·,] ?\p{Hangul}{2,4})*\s*(?:기자|특파원)\s*=\s*"
+_DASH = r"\.?\s*(?:--|[—–-])\s*"
+_REPORTER = r"\p{Hangul}{2,4}(?:[·,] ?\p{Hangul}{2,4})*\s*(?:인턴)?(?:기자|특파원)"
 _DATELINE = (
-    rf"^(?:[(\[【][^=()\[\]【】]{{1,20}}=[^=()\[\]【】]{{1,20}}[)\]】]\s*(?:{_REPORTER})?"
+    rf"^(?:[(\[【][^=＝()\[\]【】]{{1,20}}[=＝][^=＝()\[\]【】]{{1,20}}[)\]】]\s*"
+    rf"(?:{_REPORTER}(?:, ?{_REPORTER})*\s*=\s*)?"
+    rf"|[(\[][^()\[\]]{{0,20}} {_REPORTER}[)\]]\s*"
+    r"|(?:本[报報][讯訊]|(?:新[华華]社|中新[网網社])[^，。（ ]{2,20}[电電])\s*"
+    r"(?:[（(][^（()）]{2,30}[)）])?\s*"
     rf"|\([^()]{{2,30}}\){_DASH}|\((?i:CNN)\)\s*|{_PLACE}\({_AGENCY}\){_DASH}"
-    rf"|[A-Z]{{3}}{_PLACE}\([^()]{{2,30}}\){_DASH})"
+    rf"|[A-Z]{{3}}{_PLACE}\([^()]{{2,30}}\){_DASH}"
+    r"|[A-Z]{3,}(?: [A-Z]+)*(?:, [A-Z][\w.]+)? [—–] (\p{Lu}[^—–]*)$)"
 )
 
 
@@ -202,5 +208,5 @@ def without_dateline(sentences: tf.Tensor) -> tf.Tensor:
         >>> without_dateline(tf.constant(["Seoul (AP) -- A frog was found."])).numpy().tolist()
         [b'A frog was found.']
     """
-    rest = tf.strings.regex_replace(sentences, _DATELINE, "", replace_global=False)
+    rest = tf.strings.regex_replace(sentences, _DATELINE, r"\1", replace_global=False)
     return tf.where(rest == "", sentences, rest)

@@ -16,7 +16,8 @@ from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults, names_in_full
 from tfsum.text.repeats import repeats
 from tfsum.text.rows import Rows, after
-from tfsum.text.white_space import WHITE_SPACE
+from tfsum.text.splitting_rules import load_patterns
+from tfsum.text.white_space import UNSPACED, WHITE_SPACE
 
 # The best sentences of a text that are looked at: so many, or times as many as are wanted. In a
 # text of a thousand pages the others are not compared with each other.
@@ -33,22 +34,21 @@ _HEADER = (
     r"받는사람|받는 사람|제목|날짜|差出人|宛先|件名|日時|发件人|收件人|主题|日期) ?[:：](?s:.*)"
 )
 _QUOTE = r">(?s:.*)"
-_NOTE = (  # to the reader, not of the text
-    r"(?is)[^\p{L}]*(?:editor['’]s note\b|click (?:here|on|through)\b|read more\b|scroll down\b"
-    r"|(?:follow|like|join|email|e-mail) (?:us|@\S+) |photo(?:graph)?s? by\b|by the cnn wire staff"
-    r"|the (?:opinions|views) expressed in this (?:commentary|article|column) are\b).*"
-    r"|(?is).*\bcontributed to this (?:report|story|article)\.?"
-)
 _LABEL = r"(?:\S+\s+){0,5}\S+ ?[:：]"  # "Ingredients:", "ANNA:"
 # of a list of sources: "『雨続く』。", "Press, 2005年9月28日。"
 _CITATION = (
     r"[^。『]{0,40}『[^』]*』[。.]?"
     r"|[^。、,]{1,40}[、,] ?\d{4}年(?: ?\d{1,2}月(?: ?\d{1,2}日)?)?[。.]?"
 )
-# a line whose columns are aligned: a label and numbers, or three cells
-_ROW = r"(?s:.*)\S(?: {3,}|\t)(?:[^\p{L}\n]*|[^\n]*\S(?: {3,}|\t)[^\n]*)(?:\n(?s:.*))?"
+# a line whose columns are aligned: a label and numbers, or three cells; or whose cells bars part
+_ROW = (
+    r"(?s:.*)\S(?: {3,}|\t)(?:[^\p{L}\n]*|[^\n]*\S(?: {3,}|\t)[^\n]*)(?:\n(?s:.*))?"
+    r"|(?s:.*)\S\s+\|\s+\S(?s:.*)"
+)
 _SHORT = r"(?:\S+\s+){0,11}\S+"  # up to twelve words ...
 _SHORT_WIDE = r"(?s:.{1,60})"  # ... and of letters without spaces as few
+_TITLE = r"(?:\S+\s+){0,19}\S+"  # of a text, which may be longer than a heading,
+_SPACED = rf"[^{UNSPACED}]*"  # where words have spaces between them
 
 
 class Traits(NamedTuple):
@@ -177,11 +177,11 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
     """Marks the pieces that may be selected: sentences, not what only stands between them.
 
     A piece without a letter, a header of mail, a line that it quotes, a label that ends with a
-    colon, a source (in Japanese or Chinese) and an editor's note or an appeal to the reader (in
-    English) are never chosen, nor rows of
-    a table whose columns are aligned, if they have no end mark. A short piece without one (a
-    heading, a link, a signature) is not chosen if most of the text's pieces end with one. If
-    nothing of a text would be left, everything may be chosen.
+    colon, a source (in Japanese or Chinese) and what `is_notice` marks are never chosen, nor rows
+    of a table whose columns are aligned or parted by bars, if they have no end mark. A short piece
+    without one (a heading, a link, a signature), or a first one that is not long (a title), is not
+    chosen if most of the text's pieces end with one. If nothing of a text would be left, everything
+    may be chosen.
 
     Args:
         texts: Sentences of each text without white space at their ends, (B, S) strings.
@@ -202,16 +202,39 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
         return tf.strings.regex_full_match(texts.flat_values, pattern)
 
     never = tf.reduce_any(
-        [matches(pattern) for pattern in (_NO_LETTER, _HEADER, _QUOTE, _LABEL, _CITATION, _NOTE)],
+        [matches(pattern) for pattern in (_NO_LETTER, _HEADER, _QUOTE, _LABEL, _CITATION)],
         0,
     )
+    never |= is_notice(texts.flat_values)
     never |= matches(_ROW) & ~matches(_END)
     ended = ~never & matches(_END)
     punctuated = rows.count_of(ended) >= PUNCTUATED * rows.count_of(~never)
-    heading = rows.to_values(punctuated) & ~ended & matches(_SHORT) & matches(_SHORT_WIDE)
+    title = matches(_TITLE) & matches(_SPACED) & ~rows.continues()
+    short = (matches(_SHORT) & matches(_SHORT_WIDE)) | title
+    heading = rows.to_values(punctuated) & ~ended & short
 
     chosen = ~(never | heading)
     return chosen | ~rows.to_values(rows.any(chosen))
+
+
+def is_notice(sentences: tf.Tensor) -> tf.Tensor:
+    """Marks what is said to the reader, not by the text, such as an editor's note, a byline, a
+    copyright or an appeal, by the tables of all languages in `tfsum/text/languages/`.
+
+    Args:
+        sentences: Strings (N,).
+
+    Returns:
+        bool (N,).
+
+    Example:
+        >>> is_notice(
+        ...     tf.constant(["Read more here.", "無断転載を禁じます。", "It rained."])
+        ... ).numpy().tolist()
+        [True, True, False]
+    """
+    notices = load_patterns()["notices"]
+    return tf.strings.regex_full_match(sentences, rf"(?is)[^\p{{L}}]*(?:{notices}).*")
 
 
 def select(

@@ -437,6 +437,14 @@ def test_a_dateline_has_no_keywords(exported):
     assert all(start >= text.index("The bridge") for start, _ in places)
 
 
+def test_who_speaks_and_who_took_a_picture_are_no_keywords(exported):
+    text = "Anna: Paris was closed.\nBob: It fell.\nAnna: Rain fell.\nPhoto: Ed Roe"
+    given = exported.ask("keywords", text=[text], max_keywords=[20])
+    places = [*zip(given["start"][0], given["end"][0])][: given["count"][0]]
+    found = {text[start:end] for start, end in places}
+    assert {"Paris", "Bob"} <= found and not {"Anna", "Photo", "Ed Roe"} & found
+
+
 def test_relevance_is_of_every_sentence_and_what_a_query_alone_chooses_by(exported, article):
     texts, queries = [article, article, "It rained.", ""], ["the river fell", "", "zoo", "river"]
     given = exported.ask("relevance", text=texts, query=queries)

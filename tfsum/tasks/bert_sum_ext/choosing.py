@@ -9,10 +9,10 @@ from tfsum.tasks.bert_sum_ext.read import Read
 from tfsum.text.budget import UNLIMITED, Budget, budget_of, most_that_fit
 from tfsum.text.content_words import content_words
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
-from tfsum.text.keywords import Spans, keywords, words_of
+from tfsum.text.keywords import Spans, keywords, speakers, words_of
 from tfsum.text.known_words import KnownWords
 from tfsum.text.rows import Rows, after, repeat
-from tfsum.text.selection import select_sentences
+from tfsum.text.selection import is_notice, select_sentences
 from tfsum.text.word_piece import WordPiece
 
 SEPARATOR = " "  # between the sentences of a summary
@@ -187,7 +187,10 @@ def choose_keywords(
     texts = Rows(repeat(tf.range(number), read.count), number)
     parts = words_of(read.sentences)
     pieces = word_piece.tokenize(parts.text)
-    is_none = parts.start < tf.gather(read.dateline, parts.sentence)
+    # the first bytes of a sentence that no keyword is from: its dateline, who speaks, or all
+    none = tf.maximum(read.dateline, speakers(read.sentences, texts))
+    none = tf.where(is_notice(read.sentences), tf.int32.max, none)
+    is_none = parts.start < tf.gather(none, parts.sentence)
     is_none |= known_words.are_frequent(pieces)
     words, are_content = content_words(parts, texts.at(parts.sentence))
     expected = _expected(read, texts, parts, pieces)
