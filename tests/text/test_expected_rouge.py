@@ -9,6 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import as_slow
 from hypothesis import given
 
 from tfsum.text.budget import Budget
@@ -121,8 +122,10 @@ class _Rule:
         return np.mean(values)
 
 
-@pytest.mark.parametrize("lead_bias", [0.0, 2.0])
-@pytest.mark.parametrize("word_head", [False, True])
+@pytest.mark.parametrize(
+    ("word_head", "lead_bias"),
+    [(False, 0.0), (True, 2.0), as_slow((False, 2.0)), as_slow((True, 0.0))],
+)
 @given(documents=st.lists(DOCUMENT, min_size=1, max_size=3), limit=st.integers(1, 4))
 def test_each_one_chosen_is_the_best_beside_the_others(word_head, lead_bias, documents, limit):
     for (document, most), ranks in zip(
