@@ -37,6 +37,7 @@ pytest_plugins = (
     "pipelines",
     "processes",
     "raising_models",
+    "split_once",
     "training_runs",
     "unoptimized",
 )

@@ -5,6 +5,7 @@ that a request stands for, and what is wrong with them is the server's to say.
 """
 
 import asyncio
+import contextlib
 import functools
 import json
 import urllib.error
@@ -94,11 +95,26 @@ def expected_of(request_name, model=AUTO):
     return by_python(None, texts_of(request_name), REQUESTS[request_name], model)
 
 
+CLIENTS = contextlib.ExitStack()
+
+
+@functools.cache
+def client_of(url):
+    return CLIENTS.enter_context(Client(url))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed_clients(shipped_server):
+    with CLIENTS:
+        yield
+    client_of.cache_clear()
+
+
 def by_client(server, texts, fields, url=None):
-    with Client(url or f"http://127.0.0.1:{server.port}") as client:
-        if fields.get("together"):
-            return client.together(texts, **fields)
-        return client.summarize(texts[0], **fields)
+    client = client_of(url or f"http://127.0.0.1:{server.port}")
+    if fields.get("together"):
+        return client.together(texts, **fields)
+    return client.summarize(texts[0], **fields)
 
 
 def by_grpc(server, texts, fields):

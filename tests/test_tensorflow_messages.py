@@ -13,12 +13,10 @@ pytest.importorskip("tensorflow_serving.apis", reason="needs tensorflow-serving-
     "order",
     [
         ("tfsum.tensorflow_messages", "tensorflow_serving.apis.predict_pb2"),
-        pytest.param(
-            ("tensorflow_serving.apis.predict_pb2", "tfsum.tensorflow_messages"),
-            marks=pytest.mark.slow,  # a further process that loads TensorFlow
-        ),
+        ("tensorflow_serving.apis.predict_pb2", "tfsum.tensorflow_messages"),
     ],
 )
+@pytest.mark.slow  # processes that load TensorFlow; that of test_c_session.py has the first order
 def test_the_messages_live_beside_those_of_tensorflow_serving_api(order):
     program = (
         f"import {order[0]}, {order[1]}\n"

@@ -46,19 +46,22 @@ async def listed_and_read(server):
         return [tool.name for tool in tools.tools], answer.structured_content["summary"]
 
 
-def test_over_standard_streams(program):
-    words, _ = program
+def test_a_proxy_over_standard_streams(program):
+    words, proxy = program
     # all of the environment, in which tfsum may be found
-    server = StdioServerParameters(command=sys.executable, args=words, env={**os.environ})
+    server = StdioServerParameters(
+        command=sys.executable, args=[*words, *proxy], env={**os.environ}
+    )
     names, summary = asyncio.run(listed_and_read(server))
-    assert names == ["read", "ask", "summarize", "compress", "keywords"]
+    assert names[:3] == ["read", "ask", "tell"]
     assert summary.endswith("The bridge was closed.")
 
 
-def test_a_proxy_over_http(program):
-    words, proxy = program
+@pytest.mark.slow  # a further process
+def test_over_http(program):
+    words, _ = program
     process = subprocess.Popen(
-        [sys.executable, *words, *proxy, "--port", "0"], stderr=subprocess.PIPE, text=True
+        [sys.executable, *words, "--port", "0"], stderr=subprocess.PIPE, text=True
     )
     try:
         ready = next(line for line in process.stderr if "running on" in line)
@@ -67,7 +70,7 @@ def test_a_proxy_over_http(program):
     finally:
         process.terminate()
         process.communicate(timeout=TIMEOUT)
-    assert names[:3] == ["read", "ask", "tell"]
+    assert names == ["read", "ask", "summarize", "compress", "keywords"]
     assert summary.endswith("The bridge was closed.")
 
 

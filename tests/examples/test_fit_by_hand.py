@@ -2,12 +2,13 @@
 
 import re
 
-import fit_by_hand
 import pytest
 
 
 @pytest.mark.slow  # half a minute of tracing; tests/test_readme.py runs those of docs/python.md
 def test_every_model_learns(tmp_path, capsys):
+    import fit_by_hand
+
     fit_by_hand.main(tmp_path)
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines] == [

@@ -1,6 +1,8 @@
 """An encoder that leaves out padding gives the outputs and gradients of the same encoder with it,
 which `layers/test_encoder.py` compares with torch's."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from tfsum.layers import Encoder
 D = 8
 
 
+@functools.cache
 def an_encoder(**changes):
     encoder = Encoder(2, d_model=D, num_heads=2, feed_forward_width=16, **changes)
     encoder.build(None)
@@ -81,6 +84,7 @@ def test_only_a_multiple_of_positions_is_computed():
 def test_what_needs_padding_has_it(options):
     encoder = an_encoder(dropout=0.0)
     x, mask = a_batch([3, 20], 20)
+    encoder.packing = None
     expected = encoder(x, key_mask=mask, **options)
     encoder.packing = PackedRows
     given = encoder(x, key_mask=mask, **options)

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 
 import numpy as np
@@ -282,6 +283,12 @@ def test_no_folder_can_be_made_below_a_file(transformer, tmp_path):
         pass
 
 
+@pytest.fixture(scope="module")
+def classifier_folder(tmp_path_factory, write_model_folder) -> pathlib.Path:
+    """A model folder, to be copied."""
+    return write_model_folder(tmp_path_factory.mktemp("source") / "best", "classifier", "mean")
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -301,8 +308,8 @@ def test_no_folder_can_be_made_below_a_file(transformer, tmp_path):
         (lambda f: (f / "config.json").unlink(), "config.json"),
     ],
 )
-def test_a_model_folder_that_does_not_fit(tmp_path, write_model_folder, change, message):
-    folder = write_model_folder(tmp_path / "best", "classifier", "mean")
+def test_a_model_folder_that_does_not_fit(tmp_path, classifier_folder, change, message):
+    folder = pathlib.Path(shutil.copytree(classifier_folder, tmp_path / "best"))
     change(folder)
     with pytest.raises(Error, match=message):
         export_model(folder, tmp_path / "news", ops="text")
@@ -327,8 +334,6 @@ def test_options_that_do_not_fit(transformer, tmp_path, options, message):
 
 def copy_of(exported, folder: pathlib.Path) -> pathlib.Path:
     """A copy whose files may be spoiled (of links to them where they are not)."""
-    import shutil
-
     return pathlib.Path(shutil.copytree(exported.folder, folder / "1"))
 
 
@@ -388,13 +393,15 @@ def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
 
 
 def test_how_sentences_are_chosen_by_default_is_the_recipe_s(
-    write_model_folder, tmp_path, monkeypatch
+    classifier_folder, tmp_path, monkeypatch
 ):
     asked = []
     monkeypatch.setattr(extractive, "build", lambda *arguments: asked.append(arguments[3]) or 1 / 0)
     other = {"selection": "expected_rouge", "block_trigrams": False, "lead_bias": 2.0}
+    folder = pathlib.Path(shutil.copytree(classifier_folder, tmp_path / "best"))
+    saved = json.loads((folder / "tfsum.json").read_text())
     for settings in ({}, {"recipe": {"evaluate": other}}, {"recipe": {}}):
-        folder = write_model_folder(tmp_path / "best", "classifier", "mean", **settings)
+        (folder / "tfsum.json").write_text(json.dumps(saved | settings))
         with pytest.raises(ZeroDivisionError):
             export_model(folder, tmp_path / "news")
     papers = {"selection": "score", "block_trigrams": True, "lead_bias": 0.0}

@@ -1,6 +1,7 @@
 """A model in TensorFlow's C library answers as the same model does in TensorFlow's Python."""
 
 import gc
+import importlib.util
 import json
 import os
 import pickle
@@ -42,6 +43,7 @@ def test_answers_are_those_of_python(session, transformer):
     check_answers(session, transformer.eager)
 
 
+@pytest.mark.slow  # tests/tasks/transformer/test_export.py compares a tiny one with its plain model
 def test_answers_of_a_model_that_writes_are_those_of_python():
     folder = shipped_model("transformer_tatoeba_en_fr")
     description = read_description(folder)
@@ -140,6 +142,12 @@ def test_python_loads_tensorflow_only_for_what_else_needs_it(order, fresh_python
     other = (
         "import numpy.random, h5py, tensorflow as tf; two = int(tf.function(lambda x: x + 1)(1))"
     )
+    if importlib.util.find_spec("tensorflow_serving"):
+        other += "; from tensorflow_serving.apis.predict_pb2 import PredictRequest"
+        other += "; from tfsum.tensorflow_messages import message"
+        other += "; ours = message('PredictRequest')(); ours.model_spec.name = 'news'"
+        other += "; theirs = PredictRequest.FromString(ours.SerializeToString())"
+        other += "; two += theirs.model_spec.name != 'news'"
     ask = (
         "found = summarize('It rained. The bridge was closed.', sentences=1);"
         " print(json.dumps([alone, two, found.sentences]))"

@@ -3,7 +3,7 @@
 import gzip
 import http.server
 import threading
-import time
+import types
 import zlib
 
 import pytest
@@ -18,6 +18,9 @@ CODED = {
     "br": b"\x8b\x04\x80It rained.\x03",
     "identity": b"It rained.",
 }
+
+
+dripped, ended = threading.Event(), threading.Event()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -43,9 +46,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", {"/cut": "30", "/drip": "1000"}.get(self.path, "10"))
         self.end_headers()
         self.wfile.write(b"It rained.")
-        for _ in range(990 if self.path == "/drip" else 0):
-            time.sleep(0.05)
+        if self.path == "/drip":
             self.wfile.write(b" ")
+            dripped.set()
+            ended.wait(600)
 
 
 @pytest.fixture
@@ -90,9 +94,14 @@ def test_an_answer_that_is_none(server):
 
 
 def test_a_page_that_comes_in_drips(server, monkeypatch):
-    monkeypatch.setattr(fetching, "SECONDS", 2)  # a read of the socket takes a fortieth of it
-    with pytest.raises(DataError, match="/drip: did not come within 2 s"):
+    class Thread(threading.Thread):
+        def join(self, seconds):  # which are over when the first drips have come
+            assert seconds == 600 and dripped.wait(seconds)
+
+    monkeypatch.setattr(fetching, "threading", types.SimpleNamespace(Thread=Thread))
+    with pytest.raises(DataError, match="/drip: did not come within 600 s"):
         fetching.fetch(f"{server}/drip")
+    ended.set()
 
 
 def test_a_page_of_the_web_leads_to_no_inner_address(server, monkeypatch):

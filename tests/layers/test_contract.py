@@ -1,12 +1,13 @@
 """What every layer promises, walked through one table of all of them."""
 
+import functools
 import inspect
 import json
 
 import keras
 import numpy as np
 import pytest
-from cases import first_by_default
+from cases import as_slow, first_by_default
 
 import tfsum.layers
 from tfsum.papers.lstm_head import LayerNormLSTM
@@ -54,6 +55,14 @@ def make(case, **more):
     keras.utils.set_random_seed(11)  # of the weights: rounding must not depend on what ran before
     layers = {**vars(tfsum.layers), "LayerNormLSTM": LayerNormLSTM}
     return layers[name](**arguments, **more)
+
+
+@functools.cache
+def built(case):
+    """A layer for tests that change none of its weights, called once."""
+    layer = make(case, name="one")
+    run(layer, np.zeros((B, T, D), np.float32))
+    return layer
 
 
 def run(layer, x, mask=None, **more):
@@ -120,8 +129,8 @@ def test_a_keras_file_gives_the_same_model(case, x, tmp_path):
 @each_layer
 @pytest.mark.parametrize("policy", first_by_default(POLICIES))
 def test_precision(case, policy, x):
-    exact, layer = make(case), make(case, dtype=policy)
-    run(exact, x), run(layer, x)
+    exact, layer = built(case), make(case, dtype=policy)
+    run(layer, x)
     layer.set_weights(exact.get_weights())
     found = run(layer, x, training=False)
     assert keras.backend.standardize_dtype(found.dtype) == POLICIES[policy]
@@ -137,7 +146,7 @@ def test_precision(case, policy, x):
 
 @each_layer
 def test_padding_changes_nothing(case, x):
-    layer, mask = make(case), np.ones((B, T), bool)
+    layer, mask = built(case), np.ones((B, T), bool)
     alone = array(run(layer, x, mask))
     longer = np.concatenate([x, np.full((B, 4, D), 7.0, np.float32)], axis=1)
     padded = array(run(layer, longer, np.pad(mask, ((0, 0), (0, 4)))))
@@ -157,10 +166,12 @@ def test_a_row_with_nothing_to_see_stays_finite(case, policy, x):
     np.testing.assert_array_equal(with_hidden[[0, 2]], others[[0, 2]])
 
 
-# which has none
-@pytest.mark.parametrize("case", [case for case in CASES if case != "LayerNormLSTM"])
+# LayerNormLSTM has none, and the other forms have it where those of the table do
+@pytest.mark.parametrize(
+    "case", [*TABLE, *(as_slow(case) for case in OTHERS if case != "LayerNormLSTM")]
+)
 def test_dropout_is_of_training_alone(case, x):
-    layer = make(case)
+    layer = built(case)
     still = array(run(layer, x))
     np.testing.assert_array_equal(still, array(run(layer, x, training=False)))
     first, second = array(run(layer, x, training=True)), array(run(layer, x, training=True))
@@ -168,20 +179,16 @@ def test_dropout_is_of_training_alone(case, x):
 
 
 @each_layer
-def test_paths_of_weights_are_unique(case, x):
-    layer = make(case, name="one")
-    run(layer, x)
-    paths = [v.path for v in layer.variables]
+def test_paths_of_weights_are_unique(case):
+    paths = [v.path for v in built(case).variables]
     assert len(set(paths)) == len(paths)
-    assert all(p.startswith("one/") for p in (w.path for w in layer.trainable_weights))
+    assert all(w.path.startswith("one/") for w in built(case).trainable_weights)
 
 
 @each_layer
-def test_initial_weights_differ(case, x):
+def test_initial_weights_differ(case):
     """No two kernels of a layer begin with the same values, though they share an initializer."""
-    layer = make(case)
-    run(layer, x)
-    kernels = [np.asarray(w) for w in layer.trainable_weights if w.path.endswith("kernel")]
+    kernels = [np.asarray(w) for w in built(case).trainable_weights if w.path.endswith("kernel")]
     for i, kernel in enumerate(kernels):
         assert not any(k.shape == kernel.shape and np.array_equal(k, kernel) for k in kernels[:i])
 

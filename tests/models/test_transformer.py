@@ -1,6 +1,7 @@
 """The Transformer: against torch, cached against uncached, its loss by the definition, predict,
 generate, folders."""
 
+import functools
 import json
 import pathlib
 
@@ -49,6 +50,12 @@ def make(**more):
     for weight in model.trainable_weights:
         weight.assign(np.asarray(weight) + random.normal(size=weight.shape) * 0.3)
     return model
+
+
+@functools.cache
+def made(**more):
+    """The same, made once, for tests that change no weight."""
+    return make(**more)
 
 
 def batch():
@@ -115,7 +122,7 @@ def cached_logits(model, source_ids, target_ids):
 
 @each_kind
 def test_cached_logits_are_the_uncached(kind):
-    model, inputs = make(**KINDS[kind]), batch()
+    model, inputs = made(**KINDS[kind]), batch()
     spec = tf.TensorSpec([None, 5], tf.int32), tf.TensorSpec([None, 6], tf.int32)
     graph = tf.function(lambda s, t: cached_logits(model, s, t)).get_concrete_function(*spec)
     found = graph(*(tf.constant(inputs[k]) for k in ("source_ids", "target_ids")))
@@ -140,7 +147,7 @@ def test_xla_decodes_the_same(strategy):
 
 
 def test_the_hypotheses_of_a_source_share_all_but_their_slots():
-    model, inputs = make(), batch()
+    model, inputs = made(), batch()
     state = model.start(inputs["source_ids"], 4, 2)
     shapes = keras.tree.map_structure(lambda tensor: tuple(tensor.shape), state)
     assert shapes.pop("hypotheses") == {"slots": (6, 4)}
@@ -156,7 +163,7 @@ def test_the_hypotheses_of_a_source_share_all_but_their_slots():
 
 @each_kind
 def test_alone_in_a_batch_and_padded(kind):
-    model, inputs = make(**KINDS[kind]), batch()
+    model, inputs = made(**KINDS[kind]), batch()
     together = np.asarray(model(inputs))
     for i, length in enumerate((6, 4, 2)):
         source, target = (inputs[k][i : i + 1] for k in ("source_ids", "target_ids"))
@@ -173,7 +180,7 @@ def test_alone_in_a_batch_and_padded(kind):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_future_changes_no_earlier_answer(form):
-    model, inputs = make(norm=form), batch()
+    model, inputs = made(norm=form), batch()
     changed = inputs["target_ids"].copy()
     changed[0, 3:] = [8, 8, 8]
     other = model({**inputs, "target_ids": changed})
@@ -181,7 +188,7 @@ def test_the_future_changes_no_earlier_answer(form):
 
 
 def test_shared_tables_are_one():
-    model = make()
+    model = made()
     assert (
         model.target_embedding is model.source_embedding
         and model.output_kernel is model.source_embedding.embeddings
@@ -190,7 +197,7 @@ def test_shared_tables_are_one():
     assert (
         sum(
             w.shape[0] in (20, 23) and len(w.shape) == 2
-            for w in make(**KINDS["nothing shared"]).weights
+            for w in made(**KINDS["nothing shared"]).weights
         )
         == 3
     )
@@ -200,7 +207,7 @@ def test_shared_tables_are_one():
 def test_the_loss_is_the_divergence_from_smoothed_labels(smoothing):
     """In float64, by the definition: sum q (ln q - ln p) with padding out of q, over the real
     tokens."""
-    model, inputs = make(label_smoothing=smoothing), batch()
+    model, inputs = make(label_smoothing=smoothing, **ONE_LAYER), batch()
     logits = np.asarray(model(inputs), np.float64)
     log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     expected = 0.0
@@ -295,7 +302,7 @@ def test_fit_learns_and_is_exact():
 
 @each_kind
 def test_saved_and_read_again(kind, tmp_path):
-    model, inputs = make(**KINDS[kind]), batch()
+    model, inputs = made(**KINDS[kind]), batch()
     model.save_pretrained(tmp_path, ["[PAD]", "é"], ["[PAD]", "ß"], {"text": {"lowercase": True}})
     again = Transformer.from_pretrained(tmp_path)
     assert again.get_config() == model.get_config()
@@ -321,7 +328,7 @@ def test_configuration_and_precision():
 
 @each_kind
 def test_a_source_of_no_length_is_one_of_padding(kind):
-    model, target = make(**KINDS[kind]), batch()["target_ids"][:2]
+    model, target = made(**KINDS[kind]), batch()["target_ids"][:2]
     sources = [np.zeros((2, length), np.int32) for length in (0, 1, 4)]
     logits = [np.asarray(model({"source_ids": source, "target_ids": target})) for source in sources]
     written = [model.generate(source, BeamSearch(2)) for source in sources]

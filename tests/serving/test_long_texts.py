@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import json
+import threading
 
 import numpy as np
 import pytest
 from opened_models import unverified
 
 from tfsum.serving import long_texts
-from tfsum.serving.long_texts import LongTexts
+from tfsum.serving.long_texts import LongTexts, _Call
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
 
@@ -30,6 +31,33 @@ def ask(serving, transformer):
         return serving.Asked(transformer.folder.parent)
 
 
+class ToldCall(_Call):
+    """A call that is not measured, and does not end, before its client was told how far it is."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.told = {False: threading.Event(), True: threading.Event()}  # by whether it has begun
+
+    def progress(self, before):
+        self.told[bool(self.begin)].set()
+        return super().progress(before)
+
+    def beginning(self, size):
+        assert self.told[False].wait(600)
+        return super().beginning(size)
+
+    def timed(self):
+        assert not self.begin or self.told[True].wait(600)
+        return super().timed()
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Clients are told of each call, however busy the machine is."""
+    monkeypatch.setattr(long_texts, "_Call", ToldCall)
+    monkeypatch.setattr(long_texts, "TICK", 0.01)
+
+
 def calls_of(text, *signatures):
     return {name: {"text": np.array([text.encode()], object)} for name in signatures}
 
@@ -38,8 +66,7 @@ async def stages_of(texts, servable, calls):
     return [stage async for stage in texts.outputs(servable, calls)]
 
 
-def test_each_call_is_answered_after_how_far_it_is(servable, monkeypatch):
-    monkeypatch.setattr(long_texts, "TICK", 0.01)
+def test_each_call_is_answered_after_how_far_it_is(servable, told):
     calls = calls_of(LONG, "score", "serving_default")
     stages = asyncio.run(stages_of(LongTexts(), servable, calls))
     progress = [stage for stage in stages if isinstance(stage, dict)]
@@ -69,9 +96,8 @@ def test_what_nobody_waits_for_ends(servable):
     assert name == "score" and outputs["count"].tolist() == [1]
 
 
-def test_one_is_computed_at_a_time_and_few_wait(servable, monkeypatch):
+def test_one_is_computed_at_a_time_and_few_wait(servable, told, monkeypatch):
     monkeypatch.setattr(long_texts, "MAX_WAITING", 2)
-    monkeypatch.setattr(long_texts, "TICK", 0.01)
     texts, calls = LongTexts(), calls_of(LONG, "score")
 
     async def ask():

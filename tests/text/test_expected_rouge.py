@@ -9,6 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import as_slow
 from hypothesis import given
 
 from tfsum.text.budget import Budget
@@ -121,8 +122,10 @@ class _Rule:
         return np.mean(values)
 
 
-@pytest.mark.parametrize("lead_bias", [0.0, 2.0])
-@pytest.mark.parametrize("word_head", [False, True])
+@pytest.mark.parametrize(
+    ("word_head", "lead_bias"),
+    [(False, 0.0), (True, 2.0), as_slow((False, 2.0)), as_slow((True, 0.0))],
+)
 @given(documents=st.lists(DOCUMENT, min_size=1, max_size=3), limit=st.integers(1, 4))
 def test_each_one_chosen_is_the_best_beside_the_others(word_head, lead_bias, documents, limit):
     for (document, most), ranks in zip(
@@ -280,28 +283,36 @@ def test_what_reads_badly_must_bring_more():
     assert chosen([1, 2], [3], [4, 4], [4, 4], [1], most=2) == [0, 2]
 
 
+@functools.cache
+def _rank_within():
+    """`expected_rouge_ranks` of one document of eight sentences within a budget, in a graph."""
+
+    def rank(p, pieces, rates, costs, limits, parts, most):
+        room = Budget(costs, limits, Rows(parts, 8), tf.fill([8], most))
+        shown = tf.ones_like(p, tf.bool)
+        return expected_rouge_ranks(
+            p, shown, pieces, WORDS, tf.constant([8]), 8, rates, budget=room
+        )
+
+    shapes = [
+        tf.TensorSpec([8]),
+        tf.RaggedTensorSpec([1, None, None], tf.int32),
+        tf.TensorSpec([None, 2]),
+        tf.TensorSpec([8, 2], tf.int32),
+        tf.TensorSpec([1, 2], tf.int32),
+        tf.TensorSpec([8], tf.int64),
+        tf.TensorSpec([], tf.int32),
+    ]
+    return tf.function(rank, input_signature=shapes, autograph=False)
+
+
 def _within(document, costs, limits, parts, most):
     """The chosen of a document within a budget, and so many of each of its parts."""
     pieces = tf.ragged.constant(
         [[[i for i, *_ in s] for s, _ in document]], inner_shape=(), dtype=tf.int32
     )
-    rates = tf.constant([r for s, _ in document for _, *r in s], tf.float32)
-    size = len(document)
-    ranks = expected_rouge_ranks(
-        tf.constant([p for _, p in document], tf.float32),
-        tf.ones([size], tf.bool),
-        pieces,
-        WORDS,
-        tf.constant([size]),
-        size,
-        tf.reshape(rates, [-1, 2]),
-        budget=Budget(
-            tf.constant(costs, tf.int32),
-            tf.constant([limits], tf.int32),
-            Rows(tf.constant(parts, tf.int64), size),
-            tf.fill([size], most),
-        ),
-    )
+    rates = [r for s, _ in document for _, *r in s]
+    ranks = _rank_within()([p for _, p in document], pieces, rates, costs, [limits], parts, most)
     return set(np.flatnonzero(ranks > 1))
 
 

@@ -159,6 +159,40 @@ SAID = [
 ]
 
 
+NUMBERS = {word: i for i, word in enumerate(sorted(set(" ".join(SAID).split())))}
+
+
+@functools.cache
+def _chosen(has_pieces):
+    """`select_sentences` within a budget of words, in a graph."""
+
+    def chosen(scores, texts, pieces, most, blocked, words, by_score):
+        rows, nothing = Rows.of(texts), tf.zeros([2], tf.int32)
+        return select_sentences(
+            scores,
+            texts,
+            tf.fill([2], most),
+            tf.fill([2], blocked),
+            50,
+            pieces if has_pieces else None,
+            np.full(len(NUMBERS), True),
+            budget=budget_of(
+                costs_of(texts.flat_values),
+                rows,
+                *(tf.fill([2], words), nothing, nothing, tf.zeros([2]), rows, nothing),
+            ),
+            by_score=tf.fill([2], by_score),
+        )
+
+    shapes = [
+        tf.TensorSpec([None]),
+        tf.RaggedTensorSpec([2, None], tf.string),
+        tf.RaggedTensorSpec([2, None, None], tf.int32),
+        *(tf.TensorSpec([], kind) for kind in (tf.int32, tf.bool, tf.int32, tf.bool)),
+    ]
+    return tf.function(chosen, input_signature=shapes, autograph=False)
+
+
 @pytest.mark.parametrize("way", ["score", "expected_rouge", "query"])
 @pytest.mark.parametrize("blocked", [False, True])
 @pytest.mark.parametrize("words, most", [(0, 3), (0, 50), (40, 50), (80, 50), (0, AUTOMATIC)])
@@ -168,28 +202,13 @@ def test_nothing_is_said_twice(way, blocked, words, most):
     chance, texts = random.Random(words + most), [SAID * 5, SAID * 3]
     for text in texts:
         chance.shuffle(text)
-    ragged = _ragged(texts)
-    numbers = {word: i for i, word in enumerate(sorted(set(" ".join(SAID).split())))}
     pieces = tf.ragged.constant(
-        [[[numbers[word] for word in said.split()] for said in text] for text in texts],
+        [[[NUMBERS[word] for word in said.split()] for said in text] for text in texts],
         tf.int32,
     )
-    rows, nothing = Rows.of(ragged), tf.zeros([2], tf.int32)
-    scores = tf.constant([chance.random() for text in texts for _ in text])
-    chosen, count = select_sentences(
-        scores,
-        ragged,
-        tf.fill([2], most),
-        tf.fill([2], blocked),
-        50,
-        None if way == "score" else pieces,
-        np.full(len(numbers), True),
-        budget=budget_of(
-            costs_of(ragged.flat_values),
-            rows,
-            *(tf.fill([2], words), nothing, nothing, tf.zeros([2]), rows, nothing),
-        ),
-        by_score=tf.fill([2], way == "query"),
+    scores = [chance.random() for text in texts for _ in text]
+    chosen, count = _chosen(way != "score")(
+        scores, _ragged(texts), pieces, most, blocked, words, way == "query"
     )
     for text, row, number in zip(texts, chosen.numpy(), count.numpy()):
         found = [text[i] for i in row[:number]]

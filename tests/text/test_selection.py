@@ -206,13 +206,19 @@ def test_survives_a_saved_model_with_core_ops_only(tmp_path):
     assert indices.numpy().tolist() == [[0, 1, -1]]
 
 
+@functools.cache
+def _left():
+    """The sentences of a text that may be chosen, in a graph."""
+
+    def left(texts):
+        sentences = SentenceSplitter("auto").split(texts)["sentences"]
+        return tf.boolean_mask(sentences.flat_values, may_be_chosen(sentences))
+
+    return tf.function(left, input_signature=[tf.TensorSpec([1], tf.string)], autograph=False)
+
+
 def kept(text):
-    sentences = SentenceSplitter("auto").split([text])["sentences"]
-    return [
-        s.decode()
-        for s, keep in zip(sentences.flat_values.numpy(), may_be_chosen(sentences).numpy())
-        if keep
-    ]
+    return [sentence.decode() for sentence in _left()([text]).numpy()]
 
 
 @pytest.mark.parametrize(
@@ -294,10 +300,18 @@ def test_others_are_chosen_only_where_there_are_no_more():
     ]
 
 
+@functools.cache
+def _select_sentences():
+    """`select_sentences` by score in a graph."""
+    scores, _, texts, most, block = INPUTS
+    inputs = [scores, texts, most, block, tf.TensorSpec([], tf.int32)]
+    return tf.function(select_sentences, input_signature=inputs, autograph=False)
+
+
 @pytest.mark.parametrize(("most", "count"), [(2, 2), (400, 400), (600, 599)])
 def test_as_many_as_are_wanted_of_a_long_text(most, count):
     sentences = [f"Train {number} is late." for number in range(599)]
     texts = tf.ragged.constant([[*sentences, sentences[0]]])
-    indices, found = select_sentences(tf.linspace(0.0, 1.0, 600), texts, [most], [False], most)
+    indices, found = _select_sentences()(tf.linspace(0.0, 1.0, 600), texts, [most], [False], most)
     assert found.numpy().tolist() == [count]
     assert indices.numpy()[0, :count].tolist() == list(range(600 - count, 600))

@@ -3,6 +3,7 @@ any company."""
 
 import json
 import pathlib
+import shutil
 import string
 import types
 
@@ -214,19 +215,24 @@ def test_the_callable_of_python(classifier):
         ),
     ],
 )
-def test_options_that_cannot_be(tmp_path, options, says):
-    source = write_model(tmp_path / "best", False)
+def test_options_that_cannot_be(source, tmp_path, options, says):
     with pytest.raises(Error, match=says):
         export_model(source, tmp_path / "served", **options)
     assert not (tmp_path / "served").exists()
 
 
 @pytest.fixture(scope="module")
-def of_transformers(tmp_path_factory):
+def source(tmp_path_factory):
+    """A model folder."""
+    return write_model(tmp_path_factory.mktemp("source") / "best", False)
+
+
+@pytest.fixture(scope="module")
+def of_transformers(source, tmp_path_factory):
     """A model folder without tfsum's own file and with no vocabulary but tokenizer.json's,
     exported; and the pieces."""
     folder = tmp_path_factory.mktemp("transformers")
-    source = write_model(folder / "best", False)
+    source = pathlib.Path(shutil.copytree(source, folder / "best"))
     pieces = (source / "vocab.txt").read_text(encoding="utf-8")
     (source / "vocab.txt").unlink()
     (source / "tfsum.json").unlink()

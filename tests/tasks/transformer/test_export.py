@@ -2,6 +2,8 @@
 fit."""
 
 import json
+import pathlib
+import shutil
 
 import numpy as np
 import pytest
@@ -162,6 +164,12 @@ def configure(folder, **changes) -> None:
     (folder / "config.json").write_text(json.dumps(config | changes))
 
 
+@pytest.fixture(scope="module")
+def of_two_vocabularies(tmp_path_factory, write_writer_folder):
+    """A model folder, to be copied."""
+    return write_writer_folder(tmp_path_factory.mktemp("source") / "best", apart=True)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -185,8 +193,8 @@ def configure(folder, **changes) -> None:
         ),
     ],
 )
-def test_a_model_folder_that_does_not_fit(tmp_path, write_writer_folder, change, says):
-    folder = write_writer_folder(tmp_path / "best", apart=True)
+def test_a_model_folder_that_does_not_fit(tmp_path, of_two_vocabularies, change, says):
+    folder = pathlib.Path(shutil.copytree(of_two_vocabularies, tmp_path / "best"))
     change(folder)
     with pytest.raises(Error, match=says):
         export_model(folder, tmp_path / "writer", ops="text")
