@@ -134,15 +134,19 @@ def _empty_words(words: tf.Tensor) -> tf.Tensor:
     codes, code = tf.gather(codes, order), coded(words)
     place = tf.minimum(tf.searchsorted(codes, code), len(listed) - 1)
     is_listed = tf.gather(codes, place) == code
-    return tf.gather(tf.constant(languages), tf.gather(order, place)) & is_listed[:, tf.newaxis]
+    number = tf.where(is_listed, tf.gather(tf.constant(languages), tf.gather(order, place)), 0)
+    powers = 2 ** tf.range(len(load_tables("keywords")))
+    return number[:, tf.newaxis] // powers % 2 == 1
 
 
 @functools.cache
 def _listed() -> tuple[list[str], np.ndarray]:
-    """The empty words of all languages, and which of the L languages have each, (W, L) bool."""
+    """The empty words of all languages, and which of them have each: a sum of powers of two, int32
+    (W,), since bools for each language would be most of a graph's tables."""
     empty = [set(table.get("empty", "").split()) for table in load_tables("keywords")]
     words = sorted(set().union(*empty))
-    return words, np.array([[word in of for of in empty] for word in words])
+    has = np.array([[word in of for of in empty] for word in words])
+    return words, has @ (1 << np.arange(len(empty), dtype=np.int32))
 
 
 def _pattern(text: str) -> str:
