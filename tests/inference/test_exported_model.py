@@ -58,11 +58,7 @@ def test_scores_are_nearly_the_same_and_are_not_those_of_float32(documents, tran
 
 
 @needs_bfloat16
-def test_a_server_computes_in_it_after_it_has_verified_in_float32(
-    documents, transformer, monkeypatch
-):
-    # every signature in bfloat16, which takes longer than all else
-    monkeypatch.setattr("tfsum.serving.version_folders._warm_up", lambda servable: None)
+def test_a_server_computes_in_it_after_it_has_verified_in_float32(documents, transformer):
     texts = {"text": np.array(documents, object)}
     description = read_description(transformer.folder)
     session = exported_model.open_model(transformer.folder, description, "bfloat16")

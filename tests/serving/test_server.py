@@ -211,6 +211,7 @@ def test_the_access_log_has_no_text_and_the_client_works(start):
     assert process.wait(LIMIT) == 0
 
 
+@pytest.mark.slow  # a process of its own; .ci/run runs it
 def test_texts_are_not_logged(start, models):
     process, url = start(models)
     request = urllib.request.Request(
