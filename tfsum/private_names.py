@@ -5,7 +5,7 @@ where a name is used it is checked first: some, such as a method that is replace
 by nobody otherwise.
 """
 
-import importlib.metadata
+import importlib
 
 from tfsum.errors import Error
 
@@ -14,7 +14,7 @@ def check_private_names(package: str, owner: object, *names: str) -> None:
     """Checks that private names of another package are there.
 
     Args:
-        package: Name of the package, as pip knows it.
+        package: Name by which the package is imported.
         owner: Class, object or module that has them.
         *names: Names of attributes.
 
@@ -30,8 +30,9 @@ def check_private_names(package: str, owner: object, *names: str) -> None:
     """
     if missing := [name for name in names if not hasattr(owner, name)]:
         owner_name = getattr(owner, "__name__", type(owner).__name__)
+        version = importlib.import_module(package).__version__  # a nightly has another name for pip
         raise Error(
-            f"{package} {importlib.metadata.version(package)}: has no {owner_name}.{missing[0]}, a"
+            f"{package} {version}: has no {owner_name}.{missing[0]}, a"
             " private name that tfsum uses; install a version that tfsum was tested with: pip"
             " install --force-reinstall tfsum"
         )

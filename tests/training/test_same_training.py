@@ -1,11 +1,12 @@
 """Workers that were started with another recipe, corpus or version are refused, with the
 differences."""
 
-import importlib.metadata
 import json
 
 import pytest
+import tensorflow as tf
 
+import tfsum
 from tfsum.data.settings import DocumentSettings
 from tfsum.errors import RecipeError
 from tfsum.training.settings import ModelSettings, Recipe, RunSettings
@@ -105,20 +106,15 @@ def test_a_folder_that_is_no_corpus_is_not_compared(tmp_path, monkeypatch):
     assert not [name for name in said(recipe) if "the corpus" in name]
 
 
-@pytest.mark.parametrize("package", ["tfsum", "tensorflow"])
+@pytest.mark.parametrize("package", [tfsum, tf], ids=["tfsum", "tensorflow"])
 def test_another_version_is_refused(recipe, monkeypatch, package):
-    installed = importlib.metadata.version
-    monkeypatch.setattr(
-        importlib.metadata, "version", lambda name: "0.0.7" if name == package else installed(name)
-    )
-    other = said(recipe)
-    monkeypatch.setattr(importlib.metadata, "version", installed)
+    installed, name = package.__version__, package.__name__
+    with monkeypatch.context() as other_worker:
+        other_worker.setattr(package, "__version__", "0.0.7")
+        other = said(recipe)
     with pytest.raises(
         RecipeError,
-        match=(
-            f"the version of {package} is '0.0.7' on worker 1 and "
-            f"'{installed(package)}' on worker 0"
-        ),
+        match=(f"the version of {name} is '0.0.7' on worker 1 and '{installed}' on worker 0"),
     ):
         check_same_training(Machine(other), recipe)
 

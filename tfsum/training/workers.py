@@ -2,7 +2,6 @@
 gradients."""
 
 import contextlib
-import importlib.metadata
 import itertools
 import json
 import os
@@ -14,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
 
+import tfsum
 from tfsum.data.corpus_files import corpus_digest
 from tfsum.errors import DataError, Error, RecipeError
 from tfsum.json_text import parse_json
@@ -23,7 +23,7 @@ from tfsum.training.settings import keys_of
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-PACKAGES = ("tfsum", "tensorflow", "keras", "numpy")
+PACKAGES = (tfsum, tf, keras, np)
 SUM = tf.distribute.ReduceOp.SUM
 
 
@@ -365,7 +365,7 @@ def check_same_training(workers: Workers, recipe: Mapping[str, Mapping[str, Any]
 
 def _identity(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Name -> value of what must be the same on all workers."""
-    found = {f"the version of {name}": importlib.metadata.version(name) for name in PACKAGES}
+    found = {f"the version of {each.__name__}": each.__version__ for each in PACKAGES}
     found |= {name: json.dumps(value, default=os.fspath) for name, value in keys_of(recipe).items()}
     for value in filter(None, recipe.get("data", {}).values()):
         # Most are no corpus; whoever reads one reports its faults.
