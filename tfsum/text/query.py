@@ -7,7 +7,7 @@ from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
 # A piece of this rarity, which is in one of twenty sentences, counts as in BM25, and a rarer one
-# more: rarity to the power of 1.5.
+# more: rarity to the power of 1.5, by which meetings are answered better (docs/asked_for.md).
 RARE = 3.0
 PAIRS = 1.5  # what a pair of neighbours counts
 # What a cosine counts by which a sentence is above the mean of its text. Chosen with `PAIRS`, so
