@@ -51,12 +51,15 @@ def test_what_differs_is_told(changes):
         replayed(**changes)
 
 
-def test_what_an_answer_leaves_out_is_not_compared():
+def test_what_an_answer_leaves_out_is_compared_unless_it_need_not_be_whole():
     recorded = record(None, [REQUEST], lambda model, requests: [ANSWER])
     part = {"heat": 0.5, "heats": [0.25, 0.75]}
-    assert replay(None, recorded, lambda model, requests: [part], "model") == 0.0
+    assert replay(None, recorded, lambda model, requests: [part], "model", whole=False) == 0.0
+    with pytest.raises(KeyError):
+        replay(None, recorded, lambda model, requests: [part], "model")
+    wrong = part | {"heats": [0.75]}
     with pytest.raises(ExportError, match="heats is"):
-        replay(None, recorded, lambda model, requests: [part | {"heats": [0.75]}], "model")
+        replay(None, recorded, lambda model, requests: [wrong], "model", whole=False)
 
 
 def test_large_scores_are_compared_relative_to_their_size():

@@ -101,9 +101,8 @@ class Server:
 
     async def _serve(self) -> bool:
         self._http = _HttpServer(self.application, await self._listen_grpc(), self.settings)
-        asyncio.get_running_loop().call_soon(
-            self._scans.start
-        )  # when uvicorn has its signal handlers
+        # when uvicorn has its signal handlers
+        asyncio.get_running_loop().call_soon(self._scans.start)
         try:
             await self._http.serve([self._socket])
         finally:
