@@ -25,6 +25,7 @@ from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
 from tfsum.inference.graph_parts import GraphParts
 from tfsum.inference.kernels import BFLOAT16, FLOAT, convert_kernels
+from tfsum.inference.spread_threads import spread_threads
 from tfsum.loading import quiet
 from tfsum.tensorflow_messages import Fields, message
 
@@ -41,7 +42,6 @@ TYPES: dict[int, type] = {
     19: np.float16,
 }
 STRING_SIZE = 24  # bytes of a TF_TString
-ONE = 1
 # The passes of TensorFlow's optimizer over a graph. The graph is small already, and each pass takes
 # as long as a document: in float32 those that are left out take 1.3 s of the first answer and give
 # back nothing of a document of 5 kB and 5 % of one of 20 kB; in bfloat16 a tenth of that one.
@@ -306,7 +306,7 @@ def _config(compute: str) -> bytes:
     settings = config.graph_options.rewrite_options
     settings.optimizers.extend(PASSES[compute])
     settings.disable_tfg_optimizer = True  # it copies the graph and changes nothing
-    settings.meta_optimizer_iterations = ONE
+    settings.meta_optimizer_iterations = 1  # `ONE`
     return config.SerializeToString()
 
 
@@ -330,7 +330,7 @@ def _new_session(config: bytes) -> int:
     """
     options = tf.TF_NewSessionOptions()
     try:
-        with _status("") as status:
+        with _status("") as status, spread_threads():
             tf.TF_SetConfig(options, config, len(config), status)
             return tf.TF_NewDeprecatedSession(options, status)
     finally:
