@@ -1,5 +1,6 @@
 """Which sentences and words of texts are shown, after all sentences are scored."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -13,7 +14,6 @@ from tfsum.text.keywords import Spans, keywords, speakers, words_of
 from tfsum.text.known_words import KnownWords
 from tfsum.text.rows import Rows, after, repeat
 from tfsum.text.selection import is_notice, select_sentences
-from tfsum.text.word_piece import WordPiece
 
 SEPARATOR = " "  # between the sentences of a summary
 LINE_BREAK = r"[ \t]*\r?\n[ \t]*"  # in a sentence of a hard-wrapped text
@@ -170,14 +170,17 @@ def _matters(wanted: tf.Tensor, read: Read, budget: Budget, options: Options) ->
 
 
 def choose_keywords(
-    read: Read, most: tf.Tensor, word_piece: WordPiece, known_words: KnownWords
+    read: Read,
+    most: tf.Tensor,
+    tokenize: Callable[[tf.Tensor], tf.RaggedTensor],
+    known_words: KnownWords,
 ) -> dict[str, tf.Tensor]:
     """Finds the keywords of texts (B,).
 
     Args:
         read: The texts.
         most: Number of keywords at most, (B,) int32; never more than `MOST_KEYWORDS`.
-        word_piece: The tokenizer.
+        tokenize: `WordPiece.tokenize`.
         known_words: Tells the frequent words of the training corpus, which are no keywords.
 
     Returns:
@@ -186,7 +189,7 @@ def choose_keywords(
     number = tf.size(read.count, tf.int64)
     texts = Rows(repeat(tf.range(number), read.count), number)
     parts = words_of(read.sentences)
-    pieces = word_piece.tokenize(parts.text)
+    pieces = tokenize(parts.text)
     # the first bytes of a sentence that no keyword is from: its dateline, who speaks, or all
     none = tf.maximum(read.dateline, speakers(read.sentences, texts))
     none = tf.where(is_notice(read.sentences), tf.int32.max, none)

@@ -111,7 +111,7 @@ class ExtractiveSummarizer(tf.Module):
 
         self.reader = Reader(model, word_piece, splitter, window_length, storage, frequent)
         self.weights = self.reader.weights
-        self.word_piece, self.window_length = word_piece, window_length
+        self.window_length = window_length
         self.max_sentences = max_sentences
         self.default_sentences = AUTOMATIC if sentences == "auto" else sentences
         self.default_block = block_trigrams
@@ -191,27 +191,27 @@ class ExtractiveSummarizer(tf.Module):
         """
         named = {entry.name: given for entry, given in zip(INPUTS.values(), options, strict=True)}
         text = _checked(text, **named)
-        read = self.reader.read(text)
-        return self._extract(read, lambda: self.reader.embed(read.vectors), Options(**named))
+        read, vectors = self.reader.read(text)
+        return self._extract(read, lambda: self.reader.embed(vectors), Options(**named))
 
     @tf.function(input_signature=[TEXT, MAX_KEYWORDS], autograph=False)
     def keywords(self, text: tf.Tensor, max_keywords: tf.Tensor) -> dict[str, tf.Tensor]:
         """The words and phrases that carry texts (B,), at most `max_keywords` (B,) of each, and
         never more than `MOST_KEYWORDS`."""
         text = _checked(text, max_keywords=max_keywords)
-        return self._keywords(self.reader.read(text), max_keywords)
+        return self._keywords(self.reader.read(text)[0], max_keywords)
 
     @tf.function(input_signature=[TEXT], autograph=False)
     def score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Scores every sentence of texts (B,); rows are padded with -1 and 0 beyond `count`."""
-        return self.reader.read(text).scores()
+        return self.reader.read(text)[0].scores()
 
     @tf.function(input_signature=[TEXT, QUERY], autograph=False)
     def relevance(self, text: tf.Tensor, query: tf.Tensor) -> dict[str, tf.Tensor]:
         """As `score`, by how much every sentence has to do with the query (B,) to its text."""
         text = _checked(text, query=query)
-        read = self.reader.read(text)
-        return self._relevance(read, lambda: self.reader.embed(read.vectors), query)
+        read, vectors = self.reader.read(text)
+        return self._relevance(read, lambda: self.reader.embed(vectors), query)
 
     def embed(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Embeds texts (B,), each read as one sentence: unit vectors (B, W), whose products say how
@@ -222,7 +222,7 @@ class ExtractiveSummarizer(tf.Module):
     def read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Reads texts (B,) once: what `score` returns, and all that the signatures `..._of_reading`
         need to answer any number of requests, see `tfsum.tasks.bert_sum_ext.reading_outputs`."""
-        return self._outputs(self.reader.read(text))
+        return self._outputs(*self.reader.read(text))
 
     @tf.function(input_signature=[TEXT], autograph=False)
     def windows(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -236,12 +236,12 @@ class ExtractiveSummarizer(tf.Module):
     )
     def read_encoded(self, text: tf.Tensor, sequence: tf.Tensor) -> dict[str, tf.Tensor]:
         """`read` of texts (B,) whose `windows` another program encoded: vectors (W, T, D)."""
-        return self._outputs(self.reader.read(text, sequence))
+        return self._outputs(*self.reader.read(text, sequence))
 
     @tf.function(autograph=False)
-    def _outputs(self, read: Read) -> dict[str, tf.Tensor]:
+    def _outputs(self, read: Read, vectors: tf.Tensor) -> dict[str, tf.Tensor]:
         """The signature `read` of texts that were read."""
-        embeddings = self.reader.embed(read.vectors) if self.reader.embeds else None
+        embeddings = self.reader.embed(vectors) if self.reader.embeds else None
         return reading_outputs(read, embeddings)
 
     def reading(self) -> dict[str, tf.TensorSpec]:
@@ -281,13 +281,18 @@ class ExtractiveSummarizer(tf.Module):
     ) -> dict[str, tf.Tensor]:
         """The signature `extract` of texts that were read."""
         relevant, nearest = self._relevances(read, embeddings, options.query)
-        by_rouge = self.selection == "expected_rouge"
-        chosen = choose_sentences(read, options, relevant, self.words, by_rouge, self.lead_bias)
-        return {**chosen, **nearest, **read.about}
+        return {**self._chosen(read, options, relevant), **nearest, **read.about}
 
+    @tf.function(autograph=False)
+    def _chosen(self, read: Read, options: Options, relevant: tf.Tensor) -> dict[str, tf.Tensor]:
+        """`choose_sentences`, once in the graph."""
+        by_rouge = self.selection == "expected_rouge"
+        return choose_sentences(read, options, relevant, self.words, by_rouge, self.lead_bias)
+
+    @tf.function(autograph=False)
     def _keywords(self, read: Read, most: tf.Tensor) -> dict[str, tf.Tensor]:
         """The signature `keywords` of texts that were read."""
-        found = choose_keywords(read, most, self.word_piece, self.reader.known_words)
+        found = choose_keywords(read, most, self.reader.tokenize, self.reader.known_words)
         return {**found, **read.about}
 
     def _relevance(
@@ -302,27 +307,36 @@ class ExtractiveSummarizer(tf.Module):
     ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
         """How much sentences (N,) have to do with the queries (B,) to their texts, from 0 to 1; and
         `nearest` (B,), the best cosine with a query, of a model that embeds."""
-        texts = read.per_text(read.pieces)
-        rows = Rows.of(texts)
-
-        def answers() -> tuple[tf.Tensor, tf.Tensor]:
-            asked = self.word_piece.tokenize(queries)
-            by_words = relevance(asked, texts, self.words)
-            if not self.reader.embeds:
-                return by_words, nothing
-            count = Rows.of(asked).count_of(tf.gather(self.words, asked.flat_values))
-            of_queries = self.reader.embed_texts(queries)
-            of_queries = tf.where((queries != "")[:, tf.newaxis], of_queries, 0.0)
-            near = tf.reduce_sum(embeddings() * repeat(of_queries, read.count), 1)
-            return with_meaning(by_words, near, rows, count), near
-
+        rows = Rows.of(read.per_text(read.start))
         nothing = tf.zeros_like(read.logits)
-        is_asked = tf.reduce_any(queries != "")
-        relevant, near = tf.cond(is_asked, answers, lambda: (nothing, nothing))
+        relevant, near = tf.cond(
+            tf.reduce_any(queries != ""),
+            lambda: self._asked(read, embeddings() if self.reader.embeds else None, queries),
+            lambda: (nothing, nothing),
+        )
         relevant = of_best(relevant, rows)
         if not self.reader.embeds:
             return relevant, {}
         return relevant, {"nearest": tf.maximum(rows.max(near), 0.0)}  # of no sentences too
+
+    @tf.function(autograph=False)
+    def _asked(
+        self, read: Read, embeddings: tf.Tensor | None, queries: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """What sentences (N,) have to do with the queries (B,) to their texts, by words and meaning
+        and by the cosine alone, 0 without embeddings."""
+        texts = read.per_text(read.pieces)
+        rows = Rows.of(texts)
+        asked = self.reader.tokenize(queries)
+        by_words = relevance(asked, texts, self.words)
+        if embeddings is None:
+            return by_words, tf.zeros_like(by_words)
+
+        count = Rows.of(asked).count_of(tf.gather(self.words, asked.flat_values))
+        of_queries = self.reader.embed_texts(queries)
+        of_queries = tf.where((queries != "")[:, tf.newaxis], of_queries, 0.0)
+        near = tf.reduce_sum(embeddings * repeat(of_queries, read.count), 1)
+        return with_meaning(by_words, near, rows, count), near
 
     @tf.function(
         input_signature=[

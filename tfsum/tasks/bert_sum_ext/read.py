@@ -33,7 +33,6 @@ class Read(NamedTuple):
     costs: tf.Tensor  # (N, 3) int32, see `costs_of`, without datelines as the next two
     anaphor: tf.Tensor  # (N,) bool, whether it opens with one
     traits: Traits
-    vectors: tf.Tensor  # (N, D) float32, of which the head makes the logits
     logits: tf.Tensor  # (N,) float32
     rates: tf.Tensor | None  # (P, 2) float32, what a word head expects of each piece
     documents: Rows  # of (N,): of a text that holds several, each has its own

@@ -68,6 +68,11 @@ class Reader(tf.Module):
         self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id, frequent)
 
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+    def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
+        """`WordPiece.tokenize`, once in the graph."""
+        return self.word_piece.tokenize(strings)
+
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def split(self, text: tf.Tensor) -> Texts:
         """Splits texts (B,) into windows of word pieces.
@@ -85,7 +90,7 @@ class Reader(tf.Module):
         split = self.splitter.split(documents.flat_values)
         sentences = split["sentences"]
         per_document = sentences.row_lengths()
-        pieces = self.word_piece.tokenize(sentences.flat_values)
+        pieces = self.tokenize(sentences.flat_values)
         windows = self._pack(pieces, per_document)
         in_documents = Rows.of(sentences)
         in_texts = Rows(in_documents.to_values(texts.owner), texts.count)
@@ -111,13 +116,14 @@ class Reader(tf.Module):
         )
 
     @tf.function(autograph=False)
-    def read(self, text: tf.Tensor, sequence: tf.Tensor | None = None) -> Read:
-        """Splits, tokenizes and scores texts (B,); `sequence` as in `encode_windows`."""
+    def read(self, text: tf.Tensor, sequence: tf.Tensor | None = None) -> tuple[Read, tf.Tensor]:
+        """Splits, tokenizes and scores texts (B,), by a vector of each sentence (N, D), which is
+        returned too; `sequence` as in `encode_windows`."""
         texts = self.split(text)
         vectors, *rates = self.encode_windows(texts.windows, sequence)
         rest = without_dateline(texts.sentences)
         count = tf.cast(texts.count, tf.int64)
-        return Read(
+        read = Read(
             texts.sentences,
             texts.pieces,
             texts.start,
@@ -126,22 +132,23 @@ class Reader(tf.Module):
             costs_of(rest),
             opens_with_anaphor(rest),
             Traits.of(tf.RaggedTensor.from_row_lengths(rest, count, validate=False)),
-            vectors,
             self.score_documents(vectors, tf.cast(texts.per_document, tf.int32)),
             _at_pieces(rates[0], texts.pieces, texts.windows["pieces_cut"]) if rates else None,
             texts.documents,
             texts.count,
             texts.about,
         )
+        return read, vectors
 
     def embed(self, vectors: tf.Tensor) -> tf.Tensor:
         """`BertSumExt.embed_sentences` of vectors (N, D)."""
         with self.weights.model(self.weights.read("embedding/")) as model:
             return model.embed_sentences(vectors)
 
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
     def embed_texts(self, text: tf.Tensor) -> tf.Tensor:
         """The embeddings (B, W) of texts (B,), each read as one sentence."""
-        pieces = self.word_piece.tokenize(text)
+        pieces = self.tokenize(text)
         windows = self._pack(pieces, tf.ones_like(pieces.row_lengths()))
         return self.embed(self.encode_windows(windows)[0])
 

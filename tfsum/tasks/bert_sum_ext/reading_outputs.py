@@ -72,8 +72,8 @@ def reading_outputs(read: Read, embeddings: tf.Tensor | None) -> dict[str, tf.Te
 
 
 def read_again(outputs: dict[str, tf.Tensor]) -> tuple[Read, Callable[[], tf.Tensor]]:
-    """The inverse of `reading_outputs`: the texts, without the vectors that the head reads, and the
-    embeddings of their sentences where they are asked for.
+    """The inverse of `reading_outputs`: the texts, and the embeddings of their sentences where they
+    are asked for.
 
     Args:
         outputs: Its result.
@@ -117,7 +117,6 @@ def read_again(outputs: dict[str, tf.Tensor]) -> tuple[Read, Callable[[], tf.Ten
         sentences["costs"],
         sentences["anaphor"],
         Traits(sentences["may_be_chosen"], sentences["english"], tf.stack([naming, named], axis=1)),
-        tf.zeros([tf.size(owner), 0]),
         sentences["logit"],
         parts.get("rate"),
         Rows(tf.cast(owner, tf.int64), tf.cast(tf.reduce_sum(number), tf.int64)),
