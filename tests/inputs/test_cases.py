@@ -122,5 +122,6 @@ def test_plain_letters_find_ligatures(candidates):
         word_piece = WordPiece(vocabulary, ops=ops)
         pieces = tf.RaggedTensor.from_row_lengths(word_piece.tokenize(sentences), [len(sentences)])
         query = word_piece.tokenize(["finance office fleet"])
-        found = relevance(query, pieces, [piece[0] != "[" for piece in vocabulary]).numpy()
+        words = [piece[0] != "[" for piece in vocabulary]
+        found = relevance(query, pieces, words, [False] * len(words)).numpy()
         assert sentences[found.argmax()] == "The ﬁnance oﬃce sold the ﬂeet."

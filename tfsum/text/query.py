@@ -1,4 +1,4 @@
-"""How much sentences have to do with a query: shared word pieces and pairs of them (BM25), and
+"""How much sentences have to do with a query: shared pieces, words and pairs of them (BM25), and
 meaning."""
 
 import tensorflow as tf
@@ -13,17 +13,72 @@ PAIRS = 1.5  # what a pair of neighbours counts
 # What a cosine counts by which a sentence is above the mean of its text. Chosen with `PAIRS`, so
 # that lines of summaries, which share words with their sentences, meetings, and questions in other
 # words than their answers all find more (docs/asked_for.md).
-MEANING = 160.0
+MEANING = 130.0
 # It counts less for a query of fewer pieces than so many: who asks by a word looks for sentences
 # that hold it, which are then found first.
 PIECES = 8.0
 # And in a text with fewer sentences than so many, as BM25 does, where a word that one of three
 # sentences has is not rare.
 SENTENCES = 20.0
+BASE = 1_000_003  # of the polynomial by which pieces make the key of their word
 
 
-def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -> tf.Tensor:
-    """BM25 of the sentences of texts, by word pieces and by pairs of neighbours.
+def relevance(
+    queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor, continues: tf.Tensor
+) -> tf.Tensor:
+    """The mean of BM25 of the sentences of texts by word pieces and by whole words.
+
+    Words find what is said again; pieces what has another ending, and what a script without spaces
+    writes as one word.
+
+    Args:
+        queries: Word pieces of the query to each text, (B, Q) int32.
+        pieces: Word pieces of the sentences, (B, S, P) int32.
+        words: Pieces that count, (V,) bool; those between them part no pair.
+        continues: Pieces that go on with a word, (V,) bool.
+
+    Returns:
+        float32 (N,) from 0 on, for all sentences of all texts, end to end; 0 for those without a
+        piece of their query.
+
+    Example:
+        >>> pieces = tf.ragged.constant([[[1, 2], [1, 3], [3, 2]]])
+        >>> words, continues = [False, True, True, True], [False, False, True, True]
+        >>> found = relevance(tf.ragged.constant([[1, 2]]), pieces, words, continues)
+        >>> [f"{value:.2f}" for value in found.numpy()]
+        ['1.20', '0.09', '0.09']
+    """
+    by_words = _bm25(*_whole_words(queries, pieces, words, continues))
+    return (_bm25(queries, pieces, words) + by_words) / 2.0
+
+
+def _whole_words(
+    queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor, continues: tf.Tensor
+) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor]:
+    """Numbers of words in place of the pieces, and which of them count."""
+    # (P,) of all queries and, after them, all sentences: whether a piece begins a word, which one,
+    # and its place in it
+    rows = tf.concat([queries, pieces.values], 0)
+    ids, row = rows.flat_values, Rows.of(rows)
+    begins = ~tf.gather(continues, ids) | (row.owner != tf.concat([[-1], row.owner], 0)[:-1])
+    word = tf.cumsum(tf.cast(begins, tf.int64)) - 1
+    place = tf.range(tf.size(word, tf.int64)) - tf.gather(tf.where(begins)[:, 0], word)
+
+    # (W,) the keys of the words, which overflow, and (U,) the different ones
+    in_words = Rows(word, tf.reduce_sum(tf.cast(begins, tf.int64)))
+    power = tf.pow(tf.constant(BASE, tf.int64), place)
+    keys = in_words.sum(tf.cast(ids + 1, tf.int64) * power)
+    _, equal = Rows.of_equal(keys)
+    are_words = equal.any(in_words.any(tf.gather(words, ids)))
+
+    number, lengths = tf.cast(equal.owner, tf.int32), row.sum(tf.cast(begins, tf.int64))
+    rows = tf.RaggedTensor.from_row_lengths(number, lengths, validate=False)
+    first = queries.nrows()
+    return rows[:first], pieces.with_values(rows[first:]), are_words
+
+
+def _bm25(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -> tf.Tensor:
+    """BM25 (N,) of the sentences of texts (B, S, P), by pieces and by pairs of neighbours.
 
     Pairs tell a sentence that says the same from one that has the same words.
 
@@ -31,22 +86,6 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
     section 3.4; the sentences of a text are its documents, and the rarity of a piece or pair that s
     of the S sentences hold is log(1 + (S - s + 0.5) / (s + 0.5)), times `PAIRS` for a pair and the
     root of its share of `RARE` for a piece.
-
-    Args:
-        queries: Word pieces of the query to each text, (B, Q) int32.
-        pieces: Word pieces of the sentences, (B, S, P) int32.
-        words: Pieces that count, (V,) bool; those between them part no pair.
-
-    Returns:
-        float32 (N,) from 0 on, for all sentences of all texts, end to end; 0 for those without a
-        piece of their query.
-
-    Example:
-        >>> pieces = tf.ragged.constant([[[1, 2, 3], [1, 3, 2], [2, 2, 2]]])
-        >>> words = tf.constant([False, True, True, True])
-        >>> found = relevance(tf.ragged.constant([[1, 3]]), pieces, words)
-        >>> [f"{value:.2f}" for value in found.numpy()]
-        ['0.37', '1.84', '0.00']
     """
     vocabulary, documents = tf.size(words, tf.int64), Rows.of(pieces)
     span = vocabulary * (vocabulary + 1)  # the keys of pieces and pairs are below it
@@ -128,7 +167,7 @@ def with_meaning(
         >>> rows, asked = Rows(tf.constant([0, 0, 0]), 1), tf.constant([9.0])
         >>> words, cosines = tf.constant([0.0, 1.0, 0.0]), tf.constant([0.6, 0.7, 0.8])
         >>> [f"{value:.1f}" for value in with_meaning(words, cosines, rows, asked).numpy()]
-        ['0.0', '1.0', '2.4']
+        ['0.0', '1.0', '2.0']
     """
     size = texts.sizes()
     mean = texts.sum(cosines) / tf.maximum(size, 1.0)

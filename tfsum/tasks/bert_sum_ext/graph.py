@@ -117,6 +117,7 @@ class ExtractiveSummarizer(tf.Module):
         self.default_block = block_trigrams
         self.lead_bias = lead_bias
         self.selection, self.words = selection, tf.constant(is_word(word_piece.vocabulary))
+        self.continues = tf.constant([word.startswith("##") for word in word_piece.vocabulary])
 
     def automatic(self) -> dict[str, int]:
         """For the description: the `max_sentences` by which the graph chooses the number itself."""
@@ -328,7 +329,7 @@ class ExtractiveSummarizer(tf.Module):
         texts = read.per_text(read.pieces)
         rows = Rows.of(texts)
         asked = self.reader.tokenize(queries)
-        by_words = relevance(asked, texts, self.words)
+        by_words = relevance(asked, texts, self.words, self.continues)
         if embeddings is None:
             return by_words, tf.zeros_like(by_words)
 
