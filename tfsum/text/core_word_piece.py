@@ -14,6 +14,21 @@ _SPACE = 0x20
 _SAME, _BETWEEN_SPACES = -1, -2
 
 
+class _Numbered(tf.lookup.KeyValueTensorInitializer):
+    """Maps keys to their numbers, which a graph counts in place of storing them."""
+
+    def __init__(self, keys: Sequence[str]):
+        super().__init__(keys, range(len(keys)), tf.string, tf.int32)
+        self._names = tf.constant(keys)
+
+    def initialize(self, table: tf.lookup.StaticHashTable) -> tf.Operation:
+        return tf.raw_ops.LookupTableImportV2(
+            table_handle=table.resource_handle,
+            keys=self._names,
+            values=tf.range(tf.size(self._names)),
+        )
+
+
 class CoreWordPiece(tf.Module):
     """Texts to word piece ids by table look-ups: the normalizer's pages, then longest match first.
 
@@ -45,9 +60,7 @@ class CoreWordPiece(tf.Module):
         super().__init__(name="core_word_piece")
         self._unk_id, self._max_characters = unk_id, max_characters
         self._page_of, self._pages, self._pool = map(tf.constant, _pages(lowercase, strip_accents))
-        ids = tf.range(len(vocabulary))
-        table = tf.lookup.KeyValueTensorInitializer(tf.constant(vocabulary), ids)
-        self._ids = tf.lookup.StaticHashTable(table, default_value=-1)
+        self._ids = tf.lookup.StaticHashTable(_Numbered(vocabulary), default_value=-1)
         self._longest = min(max_characters, max(map(len, vocabulary)))
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:

@@ -145,7 +145,7 @@ class Reader(tf.Module):
         with self.weights.model(self.weights.read("embedding/")) as model:
             return model.embed_sentences(vectors)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+    @tf.function(autograph=False)
     def embed_texts(self, text: tf.Tensor) -> tf.Tensor:
         """The embeddings (B, W) of texts (B,), each read as one sentence."""
         pieces = self.tokenize(text)
