@@ -98,6 +98,9 @@ def test_rows(tmp_path):
         text(tmp_path / "a.jsonl")
     with pytest.raises(DataError, match="a.csv: no row has the field 'body'; .* fields id, text;"):
         list(read_source(Source(str(tmp_path / "a.csv")), "body"))
+    (tmp_path / "prose.txt").write_text("It rained, and, it is said, snowed.\nIt was cold.\n")
+    with pytest.raises(DataError, match="is text, and its first line .* the field 'text'; .* JSON"):
+        list(read_source(Source(str(tmp_path / "prose.txt")), "text"))
     names = [row.name for row in read_source(Source(str(tmp_path / "a.csv")), "text", id="id")]
     assert names == [f"{tmp_path / 'a.csv'}:1"]
 

@@ -163,6 +163,8 @@ def _documents(
     kind: str, data: bytes, name: str, field: str | None, encoding: str | None, id: str | None
 ) -> Iterator[Document]:
     if field is not None and kind in ("text", "rows", JSON):
+        if kind == "text":
+            _check_rows(decode(data, name, encoding)[0], name, field)
         yield from row_documents(data, name, field, id, encoding)
     elif kind == "rows":
         found = found_fields(data, name, encoding)
@@ -183,6 +185,17 @@ def _documents(
         for number, document in enumerate(documents, start=1):
             label = f"{name}:{number}" if len(documents) > 1 else name
             yield dataclasses.replace(document, name=label)
+
+
+def _check_rows(text: str, name: str, field: str) -> None:
+    """Refuses prose, whose every line would be a wrong row of a table."""
+    header, *_ = text.split("\n", 1)
+    require(
+        field in header or "{" in text[:10_000],
+        f"{name}: is text, and its first line ({header[:40]!r}) does not name the field {field!r};"
+        " expected JSON lines, or a table with a header line; without --field a file is one text",
+        DataError,
+    )
 
 
 def _cure(kind: str) -> str:
