@@ -25,7 +25,7 @@ from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
 from tfsum.inference.graph_parts import GraphParts
 from tfsum.inference.kernels import BFLOAT16, FLOAT, convert_kernels
-from tfsum.inference.spread_threads import spread_threads
+from tfsum.inference.product_threads import ProductThreads
 from tfsum.loading import quiet
 from tfsum.tensorflow_messages import Fields, message
 
@@ -42,9 +42,8 @@ TYPES: dict[int, type] = {
     19: np.float16,
 }
 STRING_SIZE = 24  # bytes of a TF_TString
-# The passes of TensorFlow's optimizer over a graph. The graph is small already, and each pass takes
-# as long as a document: in float32 those that are left out take 1.3 s of the first answer and give
-# back nothing of a document of 5 kB and 5 % of one of 20 kB; in bfloat16 a tenth of that one.
+# The passes of TensorFlow's optimizer. Each takes as long as a document: in float32 those that are
+# left out take 1.3 s of the first answer and give 5 % of 20 kB back, in bfloat16 a tenth of it.
 INLINED = ("pruning", "function")
 PASSES = {
     "float32": INLINED,
@@ -127,8 +126,7 @@ class _Library:
 
     @functools.cached_property
     def _library(self) -> ctypes.CDLL:
-        # The one loads the other. Not RTLD_GLOBAL: numpy.random then takes symbols from it, and
-        # crashes.
+        # Not RTLD_GLOBAL: numpy.random then takes symbols from it, and crashes.
         return ctypes.CDLL(str(_files()[1]))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -139,6 +137,7 @@ class _Library:
 
 
 tf = _Library()
+POOL = ProductThreads()  # which all sessions of a process share
 
 
 class CSession:
@@ -241,6 +240,7 @@ class CSession:
         try:
             for i, (name, value) in enumerate(inputs.items()):
                 given[i] = _tensor(value, definition.inputs[name].dtype)
+            POOL.place()
             with _status(f"{self._folder}: {signature}") as status:
                 tf.TF_Run(
                     *(self._session, None),
@@ -330,7 +330,7 @@ def _new_session(config: bytes) -> int:
     """
     options = tf.TF_NewSessionOptions()
     try:
-        with _status("") as status, spread_threads():
+        with _status("") as status, POOL.found():
             tf.TF_SetConfig(options, config, len(config), status)
             return tf.TF_NewDeprecatedSession(options, status)
     finally:
