@@ -164,3 +164,31 @@ def test_an_error_of_a_call_leaves_a_process():
     error = CallError("news/1", 3, "at line 1\nindices[0] = 7 is not in [0, 5)\n\t [[A]]")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.number, again.reason) == (str(error), 3, error.reason)
+
+
+PLACES = """
+import json, os, pathlib, sys, tfsum
+from tfsum.inference import c_session
+
+summarize, found = tfsum.load(), []
+for running in ("1/70", "2/70", "1/70"):
+    pathlib.Path(sys.argv[1]).write_text(f"0.5 0.5 0.5 {running} 4711")
+    c_session.RUNNING = pathlib.Path(sys.argv[1])
+    summarize("It rained. The bridge was closed.")
+    threads = os.listdir("/proc/self/task")
+    found.append([sorted(os.sched_getaffinity(int(thread))) for thread in threads])
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux places threads")
+def test_each_processor_has_one_thread_while_nothing_else_runs(tmp_path):
+    command = [sys.executable, "-c", PLACES, tmp_path / "loadavg"]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) == 1:
+        pytest.skip("one processor has all threads")
+
+    for affinities, are_apart in zip(found, (True, False, True), strict=True):
+        placed = sorted(each for each in affinities if each != processors)
+        assert placed == ([[processor] for processor in processors] if are_apart else [])

@@ -1,34 +1,35 @@
 """An exported model in a session of TensorFlow's C library, which starts sooner than TensorFlow's
 Python.
 
-The library is the one in TensorFlow's own package, called by ctypes; the text work is in the graph,
-so that there is nothing else to do here.
+The text work is in the graph, so that there is nothing else to do here.
 
 Source: tensorflow/c/c_api.h, tf_tensor.h and tf_tstring.h.
 """
 
 import contextlib
 import ctypes
-import functools
-import importlib.util
+import itertools
 import math
+import os
 import pathlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
+from tfsum.inference.c_library import library_files, tf
 from tfsum.inference.graph_parts import GraphParts
 from tfsum.inference.kernels import BFLOAT16, FLOAT, convert_kernels
-from tfsum.inference.product_threads import ProductThreads
 from tfsum.loading import quiet
 from tfsum.tensorflow_messages import Fields, message
 
+THREADS = pathlib.Path("/proc/self/task")
+RUNNING = pathlib.Path("/proc/loadavg")
+CALLERS = "tf_Compute"  # the threads that run operations, and hand products to the others
 STRING = 7
 # TensorFlow's number of a type -> numpy's
 TYPES: dict[int, type] = {
@@ -85,58 +86,59 @@ class CallError(Error):
         return f"{self.args[0]}: {self.reason}"
 
 
-# Letter -> a type of C; of a function's letters the first is its result's.
-LETTERS = {
-    "v": None,
-    "p": ctypes.c_void_p,
-    "i": ctypes.c_int,
-    "l": ctypes.c_int64,
-    "n": ctypes.c_size_t,
-    "s": ctypes.c_char_p,
-}
-FUNCTIONS = {
-    "TF_AllocateTensor": "pipin",
-    "TF_CloseDeprecatedSession": "vpp",
-    "TF_DeleteDeprecatedSession": "vpp",
-    "TF_DeleteSessionOptions": "vp",
-    "TF_DeleteStatus": "vp",
-    "TF_DeleteTensor": "vp",
-    "TF_Dim": "lpi",
-    "TF_ExtendGraph": "vpsnp",
-    "TF_GetCode": "ip",
-    "TF_Message": "sp",
-    "TF_NewDeprecatedSession": "ppp",
-    "TF_NewSessionOptions": "p",
-    "TF_NewStatus": "p",
-    "TF_NumDims": "ip",
-    "TF_Run": "vppppippipipp",
-    "TF_SetConfig": "vpsnp",
-    "TF_StringCopy": "vpsn",
-    "TF_StringDealloc": "vp",
-    "TF_StringGetDataPointer": "pp",
-    "TF_StringGetSize": "np",
-    "TF_StringInit": "vp",
-    "TF_TensorData": "pp",
-    "TF_TensorType": "ip",
-}
+class ProductThreads:
+    """The pool of TensorFlow's threads for products, one of them for each processor.
+
+    After a pause Linux wakes both threads of two processors on one of them, and leaves them there
+    for as long as a short text takes (benchmarks/README.md). So each is kept on a processor of its
+    own while nothing else runs; beside other work, which would then wait for one processor while
+    another is idle, they are free. Other systems are left alone.
+
+    Example:
+        >>> pool = ProductThreads()
+        >>> with pool.found():
+        ...     pass  # makes the process's first session
+        >>> pool.place()
+    """
+
+    def __init__(self) -> None:
+        self._threads, self._are_apart = list[int](), False
+
+    @contextlib.contextmanager
+    def found(self) -> Iterator[None]:
+        """Takes the threads that the block makes as the pool, if it makes one for each processor
+        besides those of Python and those that run operations."""
+        before = _threads()
+        yield
+        made = _threads() - before - {thread.native_id for thread in threading.enumerate()}
+        with contextlib.suppress(OSError):
+            made = {thread for thread in made if _name(thread) != CALLERS}
+            if made and len(made) == len(os.sched_getaffinity(0)):
+                self._threads = sorted(made)
+
+    def place(self) -> None:
+        """Keeps the threads apart, or sets them free."""
+        if not self._threads:
+            return
+        with contextlib.suppress(OSError):
+            running, _ = RUNNING.read_text().split()[3].split("/")
+            are_apart = running == "1"  # who asks
+            if are_apart != self._are_apart:
+                processors = sorted(os.sched_getaffinity(0))
+                for thread, processor in zip(self._threads, itertools.cycle(processors)):
+                    os.sched_setaffinity(thread, {processor} if are_apart else processors)
+                self._are_apart = are_apart
 
 
-class _Library:
-    """TensorFlow's C library, loaded when a function is called first, with the types of these."""
-
-    @functools.cached_property
-    def _library(self) -> ctypes.CDLL:
-        # Not RTLD_GLOBAL: numpy.random then takes symbols from it, and crashes.
-        return ctypes.CDLL(str(_files()[1]))
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        function = getattr(self._library, name)
-        function.restype, *function.argtypes = (LETTERS[letter] for letter in FUNCTIONS[name])
-        setattr(self, name, function)  # so that it is looked for once
-        return function
+def _threads() -> set[int]:
+    """The ids of the process's threads; none where the system has no such list."""
+    return {int(path.name) for path in THREADS.iterdir()} if THREADS.is_dir() else set()
 
 
-tf = _Library()
+def _name(thread: int) -> str:
+    return (THREADS / str(thread) / "comm").read_text().strip()
+
+
 POOL = ProductThreads()  # which all sessions of a process share
 
 
@@ -289,15 +291,7 @@ def can_open(description: dict) -> bool:
         >>> can_open({"ops": "core"}), can_open({"ops": "text"})
         (True, False)
     """
-    return description.get("ops") == "core" and len(_files()) == 2
-
-
-def _files() -> list[pathlib.Path]:
-    """The two shared libraries in TensorFlow's package; there are none for Windows."""
-    spec = importlib.util.find_spec("tensorflow")
-    folder = pathlib.Path(spec.origin).parent if spec and spec.origin else pathlib.Path()
-    names = ("libtensorflow_framework", "libtensorflow_cc")
-    return [file for name in names for file in [*folder.glob(f"{name}.*")][:1]]
+    return description.get("ops") == "core" and len(library_files()) == 2
 
 
 def _config(compute: str) -> bytes:
