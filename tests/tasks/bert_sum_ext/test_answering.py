@@ -11,6 +11,7 @@ import tfsum
 from tfsum.errors import Error
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.request import SummaryRequest
+from tfsum.tasks.bert_sum_ext import answering
 from tfsum.tasks.bert_sum_ext.answering import (
     LARGEST,
     Defaults,
@@ -246,6 +247,23 @@ def test_an_older_export_lacks_an_input(summarize, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "고양이가 잔다. 개가 짖는다.",
+        "주문이 취소되었습니다. 환불은 사흘 안에 처리됩니다.",
+        "Sataa vettä. Silta suljettiin maanantaina.",
+    ],
+)
+def test_a_few_words_do_not_tell_a_language(text):
+    """Each may be several pieces in a model of many languages, which knows most of them."""
+    known = {"coverage": 1.0, "known": 0.0, "count": 2}
+    many = Defaults(least_known=0.04)
+    assert answering._warnings(text, known, many) == []
+    assert [each["code"] for each in answering._warnings(text * 9, known, many)] == ["language"]
+    assert [each["code"] for each in answering._warnings(text, known, Defaults())] == ["language"]
+
+
+@pytest.mark.parametrize(
     "text, given, codes",
     [
         ("It rained all day.", {"words": 3}, ["limit"]),
@@ -253,6 +271,7 @@ def test_an_older_export_lacks_an_input(summarize, monkeypatch):
         ("It rained all day.", {"characters": 17}, ["limit"]),
         ("It rained all day.", {"query": "When did it rain?"}, []),
         ("It rained all day.", {"query": "What does a ferry cost?"}, ["query"]),
+        ("The ferry costs nine pounds.", {"query": "cost"}, ["query"]),
         ("비가 하루 종일 내렸다.", {"query": "비는 언제 내렸나요?"}, []),
         ("비가 하루 종일 내렸다.", {"query": "요금은 얼마인가요?"}, ["query"]),
         ("今日は雨が降りました。", {"query": "雨が降ったのはいつ"}, []),

@@ -44,7 +44,8 @@ FEW = 0.45  # of the share of frequent words that the training corpus has
 FEW_KNOWN = 0.25
 WRITTEN_TOGETHER = "\u0e00"  # the first letter of Thai, which CJK and Hangul follow
 BEGINNING = 20_000  # characters of a text whose tokens are counted first
-WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
+WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them ...
+LETTERS_TO_JUDGE = 100  # ... if they are no long words of a script without spaces
 
 Row = Mapping[str, np.ndarray]  # output of a signature -> its value for one text
 
@@ -332,15 +333,16 @@ def request_warnings(
         >>> request_warnings(SummaryRequest(words=1, query="zebra"), "It rained.", "It rained.")
         [{'code': 'limit'}, {'code': 'query'}]
     """
-    query = request.query or ""
+    query, lower = request.query or "", text.lower()
+    asked, words = re.findall(r"\w{2,}", query.lower()), set(re.findall(r"\w+", lower))
     parts = [
-        word[i : i + size]
-        for word in re.findall(r"\w{2,}", query.lower())
-        # words of scripts that write them together, or join endings to them, by two letters
-        for size in [2 if word[0] >= WRITTEN_TOGETHER else len(word)]
-        for i in range(len(word) - size + 1)
+        word[i : i + 2]
+        for word in asked
+        if word[0] >= WRITTEN_TOGETHER  # which are not parted, or have endings joined to them
+        for i in range(len(word) - 1)
     ]
-    lower = text.lower()
+    # meaning finds a word with another ending, word pieces alone may not
+    parts += asked if nearest else words & set(asked)
     relevant = nearest >= NEAR or any(part in lower for part in parts)
     limits = (
         (request.words, len(summary.split())),
@@ -360,7 +362,10 @@ def _warnings(text: str, row: Row, defaults: Defaults) -> list[AnswerWarning]:
     coverage, known = float(row["coverage"]), float(row["known"])
     frequent, words = float(row.get("frequent", 1.0)), text.split(maxsplit=WORDS_TO_JUDGE)
     is_foreign = frequent < defaults.least_frequent and len(words) >= WORDS_TO_JUDGE
-    is_unknown = not is_foreign and known < defaults.least_known
+    # where words have endings, as many languages of a model do, a few may all be several pieces
+    is_short = len(words) < WORDS_TO_JUDGE and len(text) < LETTERS_TO_JUDGE
+    can_judge = defaults.least_known == KNOWN_ENOUGH or not is_short
+    is_unknown = can_judge and not is_foreign and known < defaults.least_known
     return warnings_of(
         {
             "empty": (not row["count"] and not words, {}),
