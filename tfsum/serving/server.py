@@ -140,6 +140,7 @@ class Server:
                 ) from None
 
         await server.start()
+        LOG.info("grpc://%s:%d listens too", self.settings.host, self.grpc_port)
         return server
 
     def _log_models(self) -> None:
