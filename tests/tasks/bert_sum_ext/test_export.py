@@ -117,7 +117,7 @@ def both_ways(transformer, tmp_path_factory):
     plain = BertSumExt.from_pretrained(str(transformer.source))
     path, ids = (
         tmp_path_factory.mktemp("windows") / "a.tfrecord",
-        (module.word_piece.cls_id, module.word_piece.sep_id),
+        (module.reader.word_piece.cls_id, module.reader.word_piece.sep_id),
     )
 
     def vectors(documents):
@@ -343,13 +343,13 @@ def test_chosen_by_expected_rouge(transformer, text_module, report):
         [t.encode()[a:b] for a, b in zip(*offsets) if a >= 0]
         for t, *offsets in zip(texts, every["start"], every["end"])
     ]
-    flat = module.word_piece.tokenize(tf.constant([s for row in sentences for s in row]))
+    flat = module.reader.word_piece.tokenize(tf.constant([s for row in sentences for s in row]))
     pieces = tf.RaggedTensor.from_row_lengths(flat, [len(s) for s in sentences])
     ranks = expected_rouge_ranks(
         every["score"][every["start"] >= 0],
         tf.fill([flat.nrows()], True),
         pieces,
-        is_word(module.word_piece.vocabulary),
+        is_word(module.reader.word_piece.vocabulary),
         tf.constant([3, 3, 3]),
         module.max_sentences,
     ).numpy()
@@ -401,12 +401,15 @@ def test_chosen_by_the_words_that_a_word_head_expects(transformer, report, tmp_p
     plain = BertSumExt.from_pretrained(str(tmp_path / "source"))
     logits, rates, _ = plain.read(inputs)
     np.testing.assert_allclose(every["score"][0, :count], tf.sigmoid(logits)[0], atol=1e-5)
-    ids, special = inputs["token_ids"][0], [0, module.word_piece.cls_id, module.word_piece.sep_id]
+    ids, special = (
+        inputs["token_ids"][0],
+        [0, module.reader.word_piece.cls_id, module.reader.word_piece.sep_id],
+    )
     ranks = expected_rouge_ranks(
         tf.sigmoid(logits[0]),
         tf.ones_like(logits[0], tf.bool),
-        tf.RaggedTensor.from_row_lengths(module.word_piece.tokenize(sentences), [count]),
-        is_word(module.word_piece.vocabulary),
+        tf.RaggedTensor.from_row_lengths(module.reader.word_piece.tokenize(sentences), [count]),
+        is_word(module.reader.word_piece.vocabulary),
         tf.constant([3]),
         module.max_sentences,
         tf.boolean_mask(rates[0], ~np.isin(ids, special)),
