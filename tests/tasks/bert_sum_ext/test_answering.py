@@ -261,6 +261,8 @@ def test_a_few_words_do_not_tell_a_language(text):
     assert answering._warnings(text, known, many) == []
     assert [each["code"] for each in answering._warnings(text * 9, known, many)] == ["language"]
     assert [each["code"] for each in answering._warnings(text, known, Defaults())] == ["language"]
+    georgian = "ხიდი დაიკეტა. წვიმდა."  # of whose letters a model may have no pieces
+    assert [each["code"] for each in answering._warnings(georgian, known, many)] == ["language"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import bisect
 import dataclasses
 import itertools
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ WRITTEN_TOGETHER = "\u0e00"  # the first letter of Thai, which CJK and Hangul fo
 BEGINNING = 20_000  # characters of a text whose tokens are counted first
 WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them ...
 LETTERS_TO_JUDGE = 100  # ... if they are no long words of a script without spaces
+SPELLED = ("LATIN", "HANGUL")  # letters of which a model of many languages has pieces
 
 Row = Mapping[str, np.ndarray]  # output of a signature -> its value for one text
 
@@ -362,8 +364,9 @@ def _warnings(text: str, row: Row, defaults: Defaults) -> list[AnswerWarning]:
     coverage, known = float(row["coverage"]), float(row["known"])
     frequent, words = float(row.get("frequent", 1.0)), text.split(maxsplit=WORDS_TO_JUDGE)
     is_foreign = frequent < defaults.least_frequent and len(words) >= WORDS_TO_JUDGE
-    # where words have endings, as many languages of a model do, a few may all be several pieces
+    # where words have endings, as in many languages of a model, a few may all be several pieces
     is_short = len(words) < WORDS_TO_JUDGE and len(text) < LETTERS_TO_JUDGE
+    is_short &= unicodedata.name(next(filter(str.isalpha, text), " "), "").startswith(SPELLED)
     can_judge = defaults.least_known == KNOWN_ENOUGH or not is_short
     is_unknown = can_judge and not is_foreign and known < defaults.least_known
     return warnings_of(
