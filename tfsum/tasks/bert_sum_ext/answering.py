@@ -335,17 +335,8 @@ def request_warnings(
         >>> request_warnings(SummaryRequest(words=1, query="zebra"), "It rained.", "It rained.")
         [{'code': 'limit'}, {'code': 'query'}]
     """
-    query, lower = request.query or "", text.lower()
-    asked, words = re.findall(r"\w{2,}", query.lower()), set(re.findall(r"\w+", lower))
-    parts = [
-        word[i : i + 2]
-        for word in asked
-        if word[0] >= WRITTEN_TOGETHER  # which are not parted, or have endings joined to them
-        for i in range(len(word) - 1)
-    ]
-    # meaning finds a word with another ending, word pieces alone may not
-    parts += asked if nearest else words & set(asked)
-    relevant = nearest >= NEAR or any(part in lower for part in parts)
+    query = request.query or ""
+    relevant = not query or nearest >= NEAR or _has_a_word_of(query, text, bool(nearest))
     limits = (
         (request.words, len(summary.split())),
         (request.characters, len(summary)),
@@ -354,9 +345,25 @@ def request_warnings(
     return warnings_of(
         {
             "limit": (any(limit and size > limit for limit, size in limits), {}),
-            "query": (bool(query) and bool(text.strip()) and not relevant, {}),
+            "query": (bool(text.strip()) and not relevant, {}),
         }
     )
+
+
+def _has_a_word_of(query: str, text: str, inside: bool) -> bool:
+    """Whether a word of the query is in the text; `inside` another one too, since meaning finds a
+    word with another ending, and word pieces alone may not."""
+    lower = text.lower()
+    for word in re.findall(r"\w{2,}", query.lower()):
+        if word[0] >= WRITTEN_TOGETHER:  # words are not parted, or have endings joined to them
+            is_there = any(word[i : i + 2] in lower for i in range(len(word) - 1))
+        elif inside:
+            is_there = word in lower
+        else:
+            is_there = re.search(rf"\b{word}\b", lower) is not None
+        if is_there:
+            return True
+    return False
 
 
 def _warnings(text: str, row: Row, defaults: Defaults) -> list[AnswerWarning]:
