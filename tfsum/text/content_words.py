@@ -29,6 +29,7 @@ LARGEST = (1 << 63) - 1
 # verbs, such as ㄲ and ㅍ, end no syllable that is written in Chinese characters too.
 _FINALS = {
     "open": [0],
+    "nieun": [4],
     "rieul": [8],
     "past": [20],
     "verbal": [2, 5, 6, 7, 9, 10, 11, 14, 15, 18, 20, 22, 25, 26, 27],
@@ -42,6 +43,7 @@ _SYLLABLES = {
     "final": rf"[^\P{{Hangul}}{_OF_FINAL['open']}]",
     "closed": rf"(?:[^\P{{Hangul}}{_OF_FINAL['open']}]|[A-Za-z\d])",
     "liquid": rf"[{_OF_FINAL['open']}{_OF_FINAL['rieul']}A-Za-z\d]",
+    "nieun": f"[{_OF_FINAL['nieun']}]",
     "rieul": f"[{_OF_FINAL['rieul']}]",
     "past": f"[{_OF_FINAL['past']}]",
     "verbal": f"[{_OF_FINAL['verbal']}]",
