@@ -155,7 +155,8 @@ def _completing(read: Read, asked: tf.Tensor) -> tf.Tensor:
 
 
 def _matters(wanted: tf.Tensor, read: Read, budget: Budget, options: Options) -> tf.Tensor:
-    """Whether sentences (N,) matter enough to fill a limit, beside the best that has room in it.
+    """Whether sentences (N,) matter enough to fill a limit, or to answer a query, beside the best
+    that has room.
 
     A limit is no duty, unless a number of sentences or their score says how much is wanted.
     """
@@ -163,9 +164,10 @@ def _matters(wanted: tf.Tensor, read: Read, budget: Budget, options: Options) ->
     has_room = budget.holds(tf.zeros_like(wanted, tf.bool), rows)
     best = rows.max(tf.where(has_room & read.traits.may_be_chosen, wanted, 0.0))
 
-    is_limit = tf.reduce_any(budget.limits < UNLIMITED, 1) & ~options.fill
-    is_limit &= (options.max_sentences == 0) & (options.min_score <= 0.0)
-    share = tf.where(options.query == "", ENOUGH, ENOUGH_ASKED)
+    is_asked, is_automatic = options.query != "", options.max_sentences == AUTOMATIC
+    is_limit = tf.reduce_any(budget.limits < UNLIMITED, 1) & (options.max_sentences == 0)
+    is_limit = (is_limit | is_asked & is_automatic) & ~options.fill & (options.min_score <= 0.0)
+    share = tf.where(is_asked, ENOUGH_ASKED, ENOUGH)
     return wanted >= rows.to_values(tf.where(is_limit, share * best, -float("inf")))
 
 
