@@ -1,4 +1,4 @@
-"""`relevance` beside BM25 as its formula says, in Python's numbers, and meaning beside numpy's."""
+"""Shared words beside BM25 as its formula says, in Python's numbers, and meaning beside numpy's."""
 
 import itertools
 import math
@@ -16,14 +16,15 @@ from tfsum.text.query import (
     RARE,
     SENTENCES,
     B,
+    SharedWords,
     of_best,
-    relevance,
+    plurals_of,
     with_meaning,
 )
 from tfsum.text.rows import Rows
 
-WORDS = np.array([False, True, True, True, True, False])  # pieces 0 and 5 are punctuation
-CONTINUES = np.array([False, False, False, True, True, False])
+VOCABULARY = [".", "cost", "costs", "##er", "##s", "!"]
+IN_WORDS = {1: 2, 2: 2, 3: 4, 4: 0}  # what a piece adds to a word: costs as cost, ##s nothing
 LISTS = st.lists(st.integers(0, 5), max_size=6)
 BM25 = st.just(0.0) | st.floats(0.125, 9, width=32)
 COSINES = st.floats(-1, 1, width=32)
@@ -31,18 +32,32 @@ DOCUMENTS = st.lists(st.tuples(st.lists(LISTS, max_size=5), LISTS), min_size=1, 
 
 
 def _counted(pieces):
-    return [piece for piece in pieces if WORDS[piece]]
+    return [str(piece) for piece in pieces if piece in IN_WORDS]
 
 
 def _words(pieces):
-    """Each word as the string of its pieces' numbers."""
-    words = []
+    """Each word as what its pieces add to it, without what adds nothing at its end; one counts
+    where a part does that adds something."""
+    words, counted = [], []
     for i, piece in enumerate(pieces):
-        if i and CONTINUES[piece]:
-            words[-1] += str(piece)
-        else:
-            words.append(str(piece))
-    return [word for word in words if any(WORDS[int(piece)] for piece in word)]
+        if not i or not VOCABULARY[piece].startswith("##"):
+            words.append([])
+            counted.append(False)
+        counted[-1] |= IN_WORDS.get(piece, 0) > 0
+        words[-1].append(IN_WORDS.get(piece, piece + 1))
+    ends = (max((i for i, part in enumerate(word, 1) if part), default=0) for word in words)
+    parts = [str(word[:end]) for word, end in zip(words, ends)]
+    return [word for word, is_counted in zip(parts, counted) if is_counted]
+
+
+def _share(sentences, query):
+    """The share of a query's tokens that are in sentences, by their rarity."""
+    rarity = {}
+    for token in query:
+        holding = sum(token in sentence for sentence in sentences)
+        rarity[token] = math.log(1 + (len(sentences) - holding + 0.5) / (holding + 0.5))
+    found = sum(rarity[token] for token in rarity if any(token in each for each in sentences))
+    return found / (sum(rarity.values()) or 1.0)
 
 
 def _bm25(sentences, query):
@@ -78,24 +93,40 @@ def test_bm25(documents):
         tf.constant([i for _, q in documents for i in q], tf.int32),
         tf.constant([len(q) for _, q in documents], tf.int64),
     )
-    expected = []
-    for sentences, query in ((d, q) for d, q in documents if d):
+    expected, shares = [], []
+    for sentences, query in documents:
         both = [
-            _bm25([tokens(sentence) for sentence in sentences], tokens(query))
+            ([tokens(sentence) for sentence in sentences], tokens(query))
             for tokens in (_counted, _words)
         ]
-        expected += np.mean(both, 0).tolist()
-    found = relevance(queries, pieces, WORDS, CONTINUES)
+        if sentences:
+            expected += np.mean([_bm25(*each) for each in both], 0).tolist()
+        few = min(max(len(sentences), 1) / SENTENCES, 1)
+        shares.append(min(np.mean([_share(*each) for each in both]) / few, 1))
+    found, share = SharedWords(VOCABULARY)(queries, pieces)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(share, shares, rtol=1e-5)
 
 
 def test_long_words_that_share_their_beginning_are_told_apart():
     """Of a hundred pieces, whose keys overflow."""
-    words = [[1] + [3] * 99, [1] + [3] * 98 + [4], [1] + [4] + [3] * 98]
-    found = relevance(tf.ragged.constant([words[0]]), tf.ragged.constant([words]), WORDS, CONTINUES)
+    words = [[1] + [3] * 99, [1] + [3] * 98 + [4, 3], [1] + [4] + [3] * 98]
+    shared = SharedWords(VOCABULARY)
+    found, _ = shared(tf.ragged.constant([words[0]]), tf.ragged.constant([words]))
     pieces = _bm25(words, words[0])
     expected = [(a + b) / 2 for a, b in zip(pieces, _bm25([["a"], ["b"], ["c"]], ["a"]))]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_plurals():
+    words = (
+        "gas gases buses bus boss bos series serie years year 1990s 1990 ##years AS A s ##s Ás Á"
+    )
+    vocabulary = words.split()
+    found = {vocabulary[a]: vocabulary[b - 1] for a, b in plurals_of(vocabulary).tolist() if b}
+    assert found == {"series": "serie", "years": "year"}
+    assert [vocabulary[a] for a, b in plurals_of(vocabulary).tolist() if not b] == ["##s"]
+    assert plurals_of(["[PAD]", "rain"]).shape == (0, 2)
 
 
 ASKED = st.integers(0, 12)

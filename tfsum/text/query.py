@@ -1,8 +1,12 @@
 """How much sentences have to do with a query: shared pieces, words and pairs of them (BM25), and
 meaning."""
 
+import re
+
+import numpy as np
 import tensorflow as tf
 
+from tfsum.text.known_words import is_word
 from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
@@ -20,65 +24,94 @@ PIECES = 8.0
 # And in a text with fewer sentences than so many, as BM25 does, where a word that one of three
 # sentences has is not rare.
 SENTENCES = 20.0
+# a plural of four letters and more, or the ending of one
+PLURAL = r"^(?:##|([^\W\d_]{2,}[^\W\d_isu]))s$"
 BASE = 1_000_003  # of the polynomial by which pieces make the key of their word
 
 
-def relevance(
-    queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor, continues: tf.Tensor
-) -> tf.Tensor:
-    """The mean of BM25 of the sentences of texts by word pieces and by whole words.
+class SharedWords(tf.Module):
+    """Finds what the sentences of texts share with queries, by word pieces and by whole words.
 
-    Words find what is said again; pieces what has another ending, and what a script without spaces
-    writes as one word.
+    Words find what is said again, in the singular or the plural; pieces what has another ending,
+    and what a script without spaces writes as one word.
 
     Args:
-        queries: Word pieces of the query to each text, (B, Q) int32.
-        pieces: Word pieces of the sentences, (B, S, P) int32.
-        words: Pieces that count, (V,) bool; those between them part no pair.
-        continues: Pieces that go on with a word, (V,) bool.
+        vocabulary: Word pieces.
 
-    Returns:
-        float32 (N,) from 0 on, for all sentences of all texts, end to end; 0 for those without a
-        piece of their query.
+    Attributes:
+        words: Pieces that count, (V,) bool; those between them part no pair.
 
     Example:
-        >>> pieces = tf.ragged.constant([[[1, 2], [1, 3], [3, 2]]])
-        >>> words, continues = [False, True, True, True], [False, False, True, True]
-        >>> found = relevance(tf.ragged.constant([[1, 2]]), pieces, words, continues)
-        >>> [f"{value:.2f}" for value in found.numpy()]
-        ['1.20', '0.09', '0.09']
+        >>> shared = SharedWords(["[PAD]", "rain", "##s", "cost", "costs", "roof", "."])
+        >>> sentences = tf.ragged.constant([[[1, 2, 6], [4, 6], [5, 6]]])  # rain|s . costs . roof .
+        >>> relevance, share = shared(tf.ragged.constant([[3]]), sentences)  # cost
+        >>> [f"{value:.2f}" for value in relevance.numpy()]
+        ['0.00', '0.28', '0.00']
+        >>> share.numpy().tolist()
+        [1.0]
     """
-    by_words = _bm25(*_whole_words(queries, pieces, words, continues))
-    return (_bm25(queries, pieces, words) + by_words) / 2.0
+
+    def __init__(self, vocabulary: list[str]) -> None:
+        super().__init__(name="shared_words")
+        self.words = tf.constant(is_word(vocabulary))
+        self._continues = tf.constant([piece.startswith("##") for piece in vocabulary])
+        self._plurals = tf.constant(plurals_of(vocabulary))
+
+    def __call__(
+        self, queries: tf.RaggedTensor, pieces: tf.RaggedTensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """The mean of BM25 by pieces and by words, and of the share of the query that is there.
+
+        Args:
+            queries: Word pieces of the query to each text, (B, Q) int32.
+            pieces: Word pieces of the sentences, (B, S, P) int32.
+
+        Returns:
+            float32 (N,) from 0 on, for all sentences of all texts, end to end, 0 for those that
+            share nothing; and float32 (B,), the share of each query, by rarity, that its text has,
+            times `SENTENCES` / S where it has fewer: these hold few of the words of any question.
+        """
+        by_pieces, share_of_pieces = _bm25(queries, pieces, self.words)
+        by_words, share_of_words = _bm25(*self._whole_words(queries, pieces))
+        sentences = tf.cast(pieces.row_lengths(), tf.float32)
+        few = tf.clip_by_value(sentences / SENTENCES, 1.0 / SENTENCES, 1.0)
+        share = (share_of_pieces + share_of_words) / 2.0
+        return (by_pieces + by_words) / 2.0, tf.minimum(share / few, 1.0)
+
+    def _whole_words(
+        self, queries: tf.RaggedTensor, pieces: tf.RaggedTensor
+    ) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor]:
+        """Numbers of words in place of the pieces, and which of them count."""
+        # (P,) of all queries and, after them, all sentences: whether a piece begins a word, which
+        # one, and its place in it
+        rows = tf.concat([queries, pieces.values], 0)
+        ids, row = rows.flat_values, Rows.of(rows)
+        is_first = row.owner != tf.concat([[-1], row.owner], 0)[:-1]
+        begins = ~tf.gather(self._continues, ids) | is_first
+        word = tf.cumsum(tf.cast(begins, tf.int64)) - 1
+        place = tf.range(tf.size(word, tf.int64)) - tf.gather(tf.where(begins)[:, 0], word)
+
+        # (P,) what a piece adds to the key of its word; an ending of the plural nothing
+        parts = tf.range(1, tf.size(self.words) + 1)
+        parts = tf.tensor_scatter_nd_update(parts, self._plurals[:, :1], self._plurals[:, 1])
+        part, power = tf.gather(parts, ids), tf.pow(tf.constant(BASE, tf.int64), place)
+
+        # (W,) the keys of the words, which overflow, and (U,) the different ones
+        in_words = Rows(word, tf.reduce_sum(tf.cast(begins, tf.int64)))
+        _, equal = Rows.of_equal(in_words.sum(tf.cast(part, tf.int64) * power))
+        are_words = equal.any(in_words.any(tf.gather(self.words, ids) & (part > 0)))
+
+        number, lengths = tf.cast(equal.owner, tf.int32), row.sum(tf.cast(begins, tf.int64))
+        rows = tf.RaggedTensor.from_row_lengths(number, lengths, validate=False)
+        first = queries.nrows()
+        return rows[:first], pieces.with_values(rows[first:]), are_words
 
 
-def _whole_words(
-    queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor, continues: tf.Tensor
-) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor]:
-    """Numbers of words in place of the pieces, and which of them count."""
-    # (P,) of all queries and, after them, all sentences: whether a piece begins a word, which one,
-    # and its place in it
-    rows = tf.concat([queries, pieces.values], 0)
-    ids, row = rows.flat_values, Rows.of(rows)
-    begins = ~tf.gather(continues, ids) | (row.owner != tf.concat([[-1], row.owner], 0)[:-1])
-    word = tf.cumsum(tf.cast(begins, tf.int64)) - 1
-    place = tf.range(tf.size(word, tf.int64)) - tf.gather(tf.where(begins)[:, 0], word)
-
-    # (W,) the keys of the words, which overflow, and (U,) the different ones
-    in_words = Rows(word, tf.reduce_sum(tf.cast(begins, tf.int64)))
-    power = tf.pow(tf.constant(BASE, tf.int64), place)
-    keys = in_words.sum(tf.cast(ids + 1, tf.int64) * power)
-    _, equal = Rows.of_equal(keys)
-    are_words = equal.any(in_words.any(tf.gather(words, ids)))
-
-    number, lengths = tf.cast(equal.owner, tf.int32), row.sum(tf.cast(begins, tf.int64))
-    rows = tf.RaggedTensor.from_row_lengths(number, lengths, validate=False)
-    first = queries.nrows()
-    return rows[:first], pieces.with_values(rows[first:]), are_words
-
-
-def _bm25(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -> tf.Tensor:
-    """BM25 (N,) of the sentences of texts (B, S, P), by pieces and by pairs of neighbours.
+def _bm25(
+    queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """BM25 (N,) of the sentences of texts (B, S, P), by pieces and by pairs of neighbours; and the
+    share (B,) of each query, by rarity of its pieces, that its text has.
 
     Pairs tell a sentence that says the same from one that has the same words.
 
@@ -126,10 +159,16 @@ def _bm25(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tensor) -
     sentences = tf.gather(tf.cast(pieces.row_lengths(), tf.float32), keys // span)
     holding = in_text.sizes()
     rarity = tf.math.log(1.0 + (sentences - holding + 0.5) / (holding + 0.5))
-    rarity *= tf.where(keys % span < vocabulary, tf.sqrt(rarity / RARE), PAIRS)
+    is_piece = keys % span < vocabulary
+    asked_of = tf.where(is_piece & (in_query.sizes() > 0.0), rarity, 0.0)
+    of_texts = Rows(keys // span, pieces.nrows())
+    found_of = of_texts.sum(tf.where(holding > 0.0, asked_of, 0.0))
+    rarity *= tf.where(is_piece, tf.sqrt(rarity / RARE), PAIRS)
 
     saturated = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * relative))
-    return in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
+    scores = in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
+    asked_of = of_texts.sum(asked_of)
+    return scores, found_of / tf.where(asked_of > 0.0, asked_of, 1.0)
 
 
 def _with_pairs(
@@ -143,6 +182,30 @@ def _with_pairs(
         tf.concat([owner, tf.boolean_mask(owner[1:], is_pair)], 0),
         tf.concat([pieces, vocabulary * (first + 1) + second], 0),
     )
+
+
+def plurals_of(vocabulary: list[str]) -> np.ndarray:
+    """The pieces that are or end a plural in -s, and what they add to a word in place of their
+    number, counted from 1: a plural the number of its singular, the ending nothing.
+
+    Args:
+        vocabulary: Word pieces.
+
+    Returns:
+        int32 (E, 2).
+
+    Example:
+        >>> plurals_of(["[PAD]", "rain", "##s", "cost", "costs", "bus", "bu"]).tolist()
+        [[2, 0], [4, 4]]
+    """
+    numbers = {"": 0} | {piece: number for number, piece in enumerate(vocabulary, 1)}
+    singulars = {piece: re.sub(PLURAL, r"\1", piece) for piece in vocabulary}
+    pairs = [
+        (numbers[piece] - 1, numbers[singular])
+        for piece, singular in singulars.items()
+        if singular != piece and singular in numbers
+    ]
+    return np.reshape(np.array(pairs, np.int32), [-1, 2])
 
 
 def with_meaning(

@@ -454,7 +454,7 @@ def test_relevance_is_of_every_sentence_and_what_a_query_alone_chooses_by(export
     given = exported.ask("relevance", text=texts, query=queries)
     every = exported.ask("score", text=texts)
     same = {*every} - {"score"}
-    assert {*given} - {"nearest"} == {*every} and all(
+    assert {*given} - {"nearest", "shared"} == {*every} and all(
         np.array_equal(given[k], every[k]) for k in same
     )
 

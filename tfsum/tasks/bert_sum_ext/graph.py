@@ -14,8 +14,7 @@ from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.bert_sum_ext.reading import Reader, columns
 from tfsum.tasks.bert_sum_ext.reading_outputs import read_again, reading_outputs
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS
-from tfsum.text.known_words import is_word
-from tfsum.text.query import of_best, relevance, with_meaning
+from tfsum.text.query import SharedWords, of_best, with_meaning
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
@@ -116,8 +115,7 @@ class ExtractiveSummarizer(tf.Module):
         self.default_sentences = AUTOMATIC if sentences == "auto" else sentences
         self.default_block = block_trigrams
         self.lead_bias = lead_bias
-        self.selection, self.words = selection, tf.constant(is_word(word_piece.vocabulary))
-        self.continues = tf.constant([word.startswith("##") for word in word_piece.vocabulary])
+        self.selection, self.shared_words = selection, SharedWords(word_piece.vocabulary)
 
     def automatic(self) -> dict[str, int]:
         """For the description: the `max_sentences` by which the graph chooses the number itself."""
@@ -281,14 +279,15 @@ class ExtractiveSummarizer(tf.Module):
         self, read: Read, embeddings: Callable[[], tf.Tensor], options: Options
     ) -> dict[str, tf.Tensor]:
         """The signature `extract` of texts that were read."""
-        relevant, nearest = self._relevances(read, embeddings, options.query)
-        return {**self._chosen(read, options, relevant), **nearest, **read.about}
+        relevant, found = self._relevances(read, embeddings, options.query)
+        return {**self._chosen(read, options, relevant), **found, **read.about}
 
     @tf.function(autograph=False)
     def _chosen(self, read: Read, options: Options, relevant: tf.Tensor) -> dict[str, tf.Tensor]:
         """`choose_sentences`, once in the graph."""
         by_rouge = self.selection == "expected_rouge"
-        return choose_sentences(read, options, relevant, self.words, by_rouge, self.lead_bias)
+        words = self.shared_words.words
+        return choose_sentences(read, options, relevant, words, by_rouge, self.lead_bias)
 
     @tf.function(autograph=False)
     def _keywords(self, read: Read, most: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -300,44 +299,46 @@ class ExtractiveSummarizer(tf.Module):
         self, read: Read, embeddings: Callable[[], tf.Tensor], query: tf.Tensor
     ) -> dict[str, tf.Tensor]:
         """The signature `relevance` of texts that were read."""
-        relevant, nearest = self._relevances(read, embeddings, query)
-        return {**read.scores(relevant), **nearest}
+        relevant, found = self._relevances(read, embeddings, query)
+        return {**read.scores(relevant), **found}
 
     def _relevances(
         self, read: Read, embeddings: Callable[[], tf.Tensor], queries: tf.Tensor
     ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
         """How much sentences (N,) have to do with the queries (B,) to their texts, from 0 to 1; and
-        `nearest` (B,), the best cosine with a query, of a model that embeds."""
+        (B,) what says whether anything has: `shared`, the share of the query that is in the text,
+        and `nearest`, the best cosine with it, of a model that embeds."""
         rows = Rows.of(read.per_text(read.start))
-        nothing = tf.zeros_like(read.logits)
-        relevant, near = tf.cond(
+        nothing, of_texts = tf.zeros_like(read.logits), tf.zeros_like(rows.sizes())
+        relevant, shared, near = tf.cond(
             tf.reduce_any(queries != ""),
             lambda: self._asked(read, embeddings() if self.reader.embeds else None, queries),
-            lambda: (nothing, nothing),
+            lambda: (nothing, of_texts, nothing),
         )
-        relevant = of_best(relevant, rows)
-        if not self.reader.embeds:
-            return relevant, {}
-        return relevant, {"nearest": tf.maximum(rows.max(near), 0.0)}  # of no sentences too
+        found = {"shared": shared}
+        if self.reader.embeds:
+            found["nearest"] = tf.maximum(rows.max(near), 0.0)  # of no sentences too
+        return of_best(relevant, rows), found
 
     @tf.function(autograph=False)
     def _asked(
         self, read: Read, embeddings: tf.Tensor | None, queries: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """What sentences (N,) have to do with the queries (B,) to their texts, by words and meaning
-        and by the cosine alone, 0 without embeddings."""
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """What sentences (N,) have to do with the queries (B,) to their texts, by words and
+        meaning; the share (B,) of the query that is in the text; and the cosines (N,), 0 without
+        embeddings."""
         texts = read.per_text(read.pieces)
         rows = Rows.of(texts)
         asked = self.reader.tokenize(queries)
-        by_words = relevance(asked, texts, self.words, self.continues)
+        by_words, shared = self.shared_words(asked, texts)
         if embeddings is None:
-            return by_words, tf.zeros_like(by_words)
+            return by_words, shared, tf.zeros_like(by_words)
 
-        count = Rows.of(asked).count_of(tf.gather(self.words, asked.flat_values))
+        count = Rows.of(asked).count_of(tf.gather(self.shared_words.words, asked.flat_values))
         of_queries = self.reader.embed_texts(queries)
         of_queries = tf.where((queries != "")[:, tf.newaxis], of_queries, 0.0)
         near = tf.reduce_sum(embeddings * repeat(of_queries, read.count), 1)
-        return with_meaning(by_words, near, rows, count), near
+        return with_meaning(by_words, near, rows, count), shared, near
 
     @tf.function(
         input_signature=[
