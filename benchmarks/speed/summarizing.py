@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from operator import methodcaller
 
 import numpy as np
 
@@ -30,9 +31,9 @@ from benchmarks import corpora, results
 from benchmarks.other_interpreter import OtherInterpreter, environment
 from benchmarks.serving.server import TFSUM, Serving
 from tfsum.inference.allowed_operations import read_graphs
-from tfsum.inference.c_session import CSession
 from tfsum.inference.exported_model import computed_in
 from tfsum.inference.saved_model import read_description, shipped_model
+from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 SHAPES = ((1, 128), (1, 512), (8, 512))
 KILOBYTES = (1, 5, 20)
@@ -62,12 +63,11 @@ def graph_row(export: pathlib.Path) -> results.Row:
     (graph,) = read_graphs(export)
     functions = graph.graph_def.library.function
     nodes = len(graph.graph_def.node) + sum(len(function.node_def) for function in functions)
-    size = (export / "saved_model.pb").stat().st_size
     process = subprocess.Popen(summarize(export), **SILENT)
     return {
         "nodes": f"{nodes:,}",
         "functions": str(len(functions)),
-        "bytes of saved_model.pb": f"{size:,}",
+        "bytes of saved_model.pb": f"{(export / 'saved_model.pb').stat().st_size:,}",
         "MB of `tfsum summarize`": f"{os.wait4(process.pid, 0)[2].ru_maxrss / 1000:,.0f}",
     }
 
@@ -82,11 +82,12 @@ def seconds_of(*command: str) -> float:
     return results.seconds(lambda: subprocess.run(command, check=True, **SILENT))
 
 
-def seconds_until_ready(export: pathlib.Path) -> float:
+def seconds_until_ready(*exports: pathlib.Path) -> float:
     """The seconds from the start of `tfsum serve` until it answers."""
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "model").mkdir()
-        pathlib.Path(folder, "model", "1").symlink_to(export.resolve())
+        for number, export in enumerate(exports):
+            pathlib.Path(folder, f"model_{number}").mkdir()
+            pathlib.Path(folder, f"model_{number}", "1").symlink_to(export.resolve())
         with Serving(pathlib.Path(folder), "--no-access-log") as server:
             return server.seconds
 
@@ -103,6 +104,7 @@ def start_calls(exports: list[pathlib.Path]) -> dict[str, Callable[[], float]]:
             seconds_of, *summarize(export)
         )
         calls[f"tfsum serve, {name_of(export)}"] = functools.partial(seconds_until_ready, export)
+    calls[f"tfsum serve, {len(exports)} models"] = functools.partial(seconds_until_ready, *exports)
     return calls
 
 
@@ -135,33 +137,32 @@ def open_rivals(names: list[str], export: pathlib.Path) -> dict[str, OtherInterp
     return rivals
 
 
-def questions() -> dict[str, tuple[str, dict, dict]]:
-    """Column -> signature and inputs of ours, and the question to the others."""
-    asked: dict[str, tuple[str, dict, dict]] = {}
+def questions() -> dict[str, tuple[Callable[[Summarizer], object], dict]]:
+    """Column -> what ours are called with, and the question to the others."""
+    asked: dict[str, tuple[Callable[[Summarizer], object], dict]] = {}
     for shape in SHAPES:
-        asked["{} x {}".format(*shape)] = ("score_ids", windows(*shape), {"windows": shape})
+        score = methodcaller("call", "score_ids", windows(*shape))
+        asked["{} x {}".format(*shape)] = (score, {"windows": shape})
     for size in KILOBYTES:
         text = corpora.article(size)
-        given = {"text": [text.encode()]}
-        asked[f"{size} kB"] = ("serving_default", given, {"characters": len(text)})
+        asked[f"{size} kB"] = (methodcaller("__call__", text), {"characters": len(text)})
     return asked
 
 
 def model_rows(
-    sessions: dict[str, CSession], rivals: dict[str, OtherInterpreter], rounds: int
+    models: dict[str, Summarizer], rivals: dict[str, OtherInterpreter], rounds: int
 ) -> dict[str, results.Row]:
-    """Milliseconds of the encoder and of documents by each session and each of the others."""
-    rows: dict[str, results.Row] = {name: {} for name in (*sessions, *rivals)}
+    """Milliseconds of the encoder and of documents by each model and each of the others."""
+    rows: dict[str, results.Row] = {name: {} for name in (*models, *rivals)}
 
     def theirs(rival: OtherInterpreter, question: dict) -> float:
         return rival.ask(**question)["seconds"]
 
-    for column, (signature, given, question) in questions().items():
+    for column, (ask, question) in questions().items():
         calls = {
-            name: functools.partial(
-                results.seconds, functools.partial(session.call, signature, given)
-            )
-            for name, session in sessions.items()
+            name: functools.partial(results.seconds, functools.partial(ask, model))
+            for name, model in models.items()
+            if "characters" in question or not name.endswith("openvino")  # of texts alone
         }
         for name, rival in rivals.items():
             if rival.facts["encoder"] or "characters" in question:
@@ -206,26 +207,23 @@ def floor_rows(config: dict) -> dict[str, results.Row]:
 
 
 def corpus_rows(
-    sessions: dict[str, CSession], corpus: pathlib.Path, documents: int
+    models: dict[str, Summarizer], corpus: pathlib.Path, documents: int
 ) -> dict[str, results.Row]:
     """Documents a second in batches by length, and the share of the first row's sentences."""
-    texts = sorted((row["text"].encode() for row in corpora.read(corpus, documents)), key=len)
+    texts = sorted((row["text"] for row in corpora.read(corpus, documents)), key=len)
     chosen: dict[str, set] = {}
     rows = {}
-    for name, session in sessions.items():
+    for name, model in models.items():
         begin, chosen[name] = time.perf_counter(), set()
         for at in range(0, len(texts), BATCH):
-            found = session.call("serving_default", {"text": texts[at : at + BATCH]})
-            chosen[name] |= {
-                (place, int(start))
-                for place, starts in enumerate(found["start"], at)
-                for start in starts
-                if start >= 0
-            }
+            found = enumerate(model(texts[at : at + BATCH]), at)
+            chosen[name] |= {(place, *each) for place, answer in found for each in answer.offsets}
         rate = len(texts) / (time.perf_counter() - begin)
         first = next(iter(chosen.values()))
-        same = len(first & chosen[name]) / len(first)
-        rows[name] = {"documents a second": f"{rate:.1f}", "sentences of the first": f"{same:.2%}"}
+        rows[name] = {
+            "documents a second": f"{rate:.1f}",
+            "sentences of the first": f"{len(first & chosen[name]) / len(first):.2%}",
+        }
     return rows
 
 
@@ -247,19 +245,18 @@ def run(options: argparse.Namespace) -> None:
 
     print(results.machine())
     results.show({name_of(export): graph_row(export) for export in options.exports})
-    taken = results.in_turns(start_calls(options.exports), rounds)
-    started = results.beside_first(taken, digits=2)
+    started = results.beside_first(results.in_turns(start_calls(options.exports), rounds), digits=2)
     results.show({name: {"seconds from start": cell} for name, cell in started.items()})
 
-    sessions = {
-        f"{name_of(export)}, {compute}": CSession(export, read_description(export), compute)
+    models = {
+        f"{name_of(export)}, {compute}": Summarizer(export, compute)
         for export in options.exports
         for compute in dict.fromkeys(options.compute)
     }
     rivals = open_rivals(options.rivals, options.exports[0])
-    rows = model_rows(sessions, rivals, more_rounds)
+    rows = model_rows(models, rivals, more_rounds)
     for rival in rivals.values():
         rival.close()
     results.show(rows | floor_rows(read_description(options.exports[0])["config"]))
     if options.corpus:
-        results.show(corpus_rows(sessions, options.corpus, documents))
+        results.show(corpus_rows(models, options.corpus, documents))
