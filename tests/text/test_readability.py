@@ -162,6 +162,9 @@ def test_notes_and_appeals_are_not_chosen():
     [
         ("Subscribe to our weekly newsletter.", "Subscribe rates rose in the spring."),
         ("© 2024 Harbour Post.", "The mark © stands for a right."),
+        ("By Jane Doe, Staff Writer", "By Friday Boston fell."),
+        ("Par Jean Dupont avec AFP", "Par Jean Dupont, la ville a vendu le pont."),
+        ("VON HANS MEIER", "Von Wien nach Graz fahren Züge"),
         ("All rights reserved.", "All rights were sold to a publisher."),
         ("RELATED: Why ships sink", "Related families live in the town."),
         ("안나 기자 anna@example.org", "기자 두 명이 항구에 왔다."),
