@@ -11,12 +11,12 @@ from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
 # A piece of this rarity, which is in one of twenty sentences, counts as in BM25, and a rarer one
-# more: rarity to the power of 1.5, by which meetings are answered better (docs/asked_for.md).
+# more: rarity to the power of 1.5, by which meetings are answered better (docs/questions.md).
 RARE = 3.0
 PAIRS = 1.5  # what a pair of neighbours counts
 # What a cosine counts by which a sentence is above the mean of its text. Chosen with `PAIRS`, so
 # that lines of summaries, which share words with their sentences, meetings, and questions in other
-# words than their answers all find more (docs/asked_for.md).
+# words than their answers all find more (docs/questions.md).
 MEANING = 130.0
 # It counts less for a query of fewer pieces than so many: who asks by a word looks for sentences
 # that hold it, which are then found first.
