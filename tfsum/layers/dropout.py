@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from keras import ops, random, saving
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
 
@@ -97,8 +97,7 @@ class Dropout(Layer):
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: object):
         super().__init__(**kwargs)
-        if not 0 <= rate < 1:
-            raise Error(f"Dropout: rate is {rate}; it must be at least 0 and below 1")
+        require(0 <= rate < 1, f"Dropout: rate is {rate}; it must be at least 0 and below 1")
         self.rate = rate
         if rate:
             self.seed_generator = StepSeedGenerator(seed)

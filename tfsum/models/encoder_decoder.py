@@ -8,7 +8,7 @@ from keras import backend, ops
 
 from tfsum.decoding import Greedy, Strategy
 from tfsum.decoding.strategy import Source, ids_of
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers import CopyAttention, padding_mask
 from tfsum.layers.copy_attention import last_two
 from tfsum.layers.known_values import check_ids
@@ -351,11 +351,11 @@ class EncoderDecoder(Model):
 
 def _whole_numbers(name: str, ids: Tensor) -> np.ndarray:
     values = np.asarray(ids)
-    if values.ndim != 2 or values.dtype.kind not in "iu":
-        raise Error(
-            f"generate: {name} are {values.dtype} of shape {list(values.shape)}; expected whole"
-            " numbers of shape [batch, tokens], each row padded with 0"
-        )
+    require(
+        values.ndim == 2 and values.dtype.kind in "iu",
+        f"generate: {name} are {values.dtype} of shape {list(values.shape)}; expected whole"
+        " numbers of shape [batch, tokens], each row padded with 0",
+    )
     return values.astype(np.int32)
 
 

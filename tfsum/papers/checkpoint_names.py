@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats.weight_names import (
     DENSE,
     NO_WEIGHT,
@@ -241,17 +241,19 @@ def without_buffers(
         part = expected[:, : stored.shape[1], : stored.shape[-1]] if stored.ndim == 3 else expected
         fits = stored.shape == part.shape and stored.size > 0
         # nor is what is no number
-        if not fits or not np.abs(stored - part.astype(np.float32)).max() <= BUFFER_ERROR:
-            raise CheckpointError(
-                f"{source}: {name} {list(stored.shape)} is not the {BUFFERS[name.split('.')[-1]]}"
-            )
+        require(
+            fits and np.abs(stored - part.astype(np.float32)).max() <= BUFFER_ERROR,
+            f"{source}: {name} {list(stored.shape)} is not the {BUFFERS[name.split('.')[-1]]}",
+            CheckpointError,
+        )
 
     if TIED[0] in weights and TIED[1] in weights:
         output = weights.pop(TIED[0])
-        if not np.array_equal(output, weights[TIED[1]]):
-            raise CheckpointError(
-                f"{source}: {TIED[0]} differs from {TIED[1]}, and PreSumm ties them; this file is"
-                " of another program"
-            )
+        require(
+            np.array_equal(output, weights[TIED[1]]),
+            f"{source}: {TIED[0]} differs from {TIED[1]}, and PreSumm ties them; this file is"
+            " of another program",
+            CheckpointError,
+        )
 
     return weights
