@@ -17,6 +17,7 @@ from tfsum.formats.weight_names import (
     bert_names,
     named_tensors,
     rows_of,
+    rows_of_layers,
     variables_by_path,
 )
 from tfsum.layers.positional_encoding import positional_encoding
@@ -117,19 +118,15 @@ def bertsum_names(
     encoder = bert_names(model.bert.config["num_hidden_layers"], BERT)
     names = [(file, f"bert/{path}", transposed) for file, path, transposed in encoder]
     if isinstance(model, BertSumAbs):
+        number = model.config["num_decoder_layers"]
         names += rows_of(DECODER)
-        for i in range(model.config["num_decoder_layers"]):
-            names += rows_of(
-                DECODER_LAYER, f"decoder.transformer_layers.{i}.", f"decoder/layer_{i}/"
-            )
+        names += rows_of_layers(number, DECODER_LAYER, "decoder.transformer_layers.", "decoder/")
         return [*names, ("generator.0.bias", "output_bias", False)]
 
     head = rows_of(HEADS[model.config["head"]], prefix, "head/")
     if model.config["head"] == "transformer":
-        for i in range(model.config["head_layers"]):
-            head += rows_of(
-                SENTENCE_LAYER, f"{prefix}transformer_inter.{i}.", f"head/encoder/layer_{i}/"
-            )
+        number, inter = model.config["head_layers"], f"{prefix}transformer_inter."
+        head += rows_of_layers(number, SENTENCE_LAYER, inter, "head/encoder/")
     return names + [row for row in head if row[0].removeprefix(prefix) not in UNUSED]
 
 
