@@ -236,18 +236,21 @@ def other_head(stored: weight_names.StoredModel) -> str | None:
         >>> other_head(weight_names.StoredModel("a folder", {}, tensors, fields=fields))
         "its classifier.weight is trained for problem_type 'regression'"
     """
-    config = stored.fields
     name, _ = stored.name(HEAD[0][0], True)
-    for kind in OTHERS:
-        if kind in str(config.get("architectures")):
-            return f"its {name} is of a {kind}"
-    if not any("pooler" in tensor for tensor in stored.tensors):
-        return f"its {name} is applied to each token (the file has no pooler)"
-    if (problem := config.get("problem_type")) not in (None, "single_label_classification"):
-        return f"its {name} is trained for problem_type {problem!r}"
-    if name in stored.tensors and stored.tensors[name].shape[:1] == (1,):
-        return f"its {name} has 1 row, which gives a number"
-    return None
+    kinds, problem = str(stored.fields.get("architectures")), stored.fields.get("problem_type")
+    reasons = {
+        **{f"is of a {kind}": kind in kinds for kind in OTHERS},
+        "is applied to each token (the file has no pooler)": (
+            not any("pooler" in tensor for tensor in stored.tensors)
+        ),
+        f"is trained for problem_type {problem!r}": (
+            problem not in (None, "single_label_classification")
+        ),
+        "has 1 row, which gives a number": (
+            name in stored.tensors and stored.tensors[name].shape[:1] == (1,)
+        ),
+    }
+    return next((f"its {name} {reason}" for reason, applies in reasons.items() if applies), None)
 
 
 def _label_names(stored: weight_names.StoredModel, rows: int) -> tuple[list[str], float | None]:
