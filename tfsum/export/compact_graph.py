@@ -235,6 +235,5 @@ def _node_of(reference: str) -> str:
 
 def _replaced(reference: str, names: dict[str, str]) -> str:
     """A reference such as "name:output:0" or "^name", to the operation that took its place."""
-    caret = "^" * reference.startswith("^")
     name, colon, output = reference.removeprefix("^").partition(":")
-    return caret + names.get(name, name) + colon + output
+    return "^" * reference.startswith("^") + names.get(name, name) + colon + output

@@ -249,8 +249,8 @@ def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
         and (name.startswith("bert.") or not SUMMARIZERS & fields.keys())
     }
 
-    whole = any(name.startswith("bert.") for name in tensors)
-    prefix = "" if whole else "bert."  # BertModel alone is saved without it
+    # BertModel alone is saved without it
+    prefix = "" if any(name.startswith("bert.") for name in tensors) else "bert."
     return weight_names.StoredModel(
         str(folder),
         config,

@@ -360,8 +360,6 @@ def _pushed(value: Any) -> bytes:
         case None | True | False:
             return {None: b"N", True: b"\x88", False: b"\x89"}[value]
         # not the instruction INT, which torch.load(weights_only=True) does not read
-        case int() if -(2**31) <= value < 2**31:
-            return b"J" + struct.pack("<i", value)
         case int():
             content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
             return b"\x8a" + bytes([len(content)]) + content

@@ -105,14 +105,12 @@ def mail_content(data: bytes) -> Document:
         >>> content.text, content.left_out
         ('It did.', '> Did it rain?')
     """
-    parsed = email.message_from_bytes(data, _class=EmailMessage, policy=_Policy())
-    message = cast(EmailMessage, parsed)
+    message = cast(EmailMessage, email.message_from_bytes(data, EmailMessage, policy=_Policy()))
     content = _content(message, str(message.get("Subject", "")))
     if not content.text:  # it says nothing of its own: a reader gets what it quotes
         return dataclasses.replace(content, text=content.left_out, left_out="")
-    if content.left_out:
-        words = len(content.left_out.split())
-        content.notes.append(f"{words} words of quoted mail and signatures are left out")
+    if words := content.left_out.split():
+        content.notes.append(f"{len(words)} words of quoted mail and signatures are left out")
     return content
 
 

@@ -270,8 +270,9 @@ class CheckpointSizes:
 
         layers = self._layers(self.prefix + "transformer_inter.")
         if not layers:
-            names = [name for name in self.tensors if name.startswith(self.prefix)]
-            parts = sorted({name.split(".")[1] for name in names})
+            parts = sorted(
+                {name.split(".")[1] for name in self.tensors if name.startswith(self.prefix)}
+            )
             raise CheckpointError(
                 f"{self.path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
                 "(linear1), the transformer (transformer_inter) and the LSTM (rnn)"
@@ -299,13 +300,17 @@ class CheckpointSizes:
 
     def _stored(self, names: dict[str, str]) -> dict[str, Any]:
         """The arguments that the `opt` has, by a table of its names for them."""
-        known = self.options
-        return {argument: known[name] for argument, name in names.items() if name in known}
+        return {
+            argument: self.options[name] for argument, name in names.items() if name in self.options
+        }
 
     def _layers(self, prefix: str) -> int:
         """The number of layers whose tensors are named by this prefix and the layer's number."""
-        names = [name.removeprefix(prefix) for name in self.tensors if name.startswith(prefix)]
-        parts = [name.split(".")[0] for name in names]
+        parts = [
+            name.removeprefix(prefix).split(".")[0]
+            for name in self.tensors
+            if name.startswith(prefix)
+        ]
         numbers = {int(part[:9]) for part in parts if part.isdecimal()}
         if gaps := [number for number in range(len(numbers)) if number not in numbers]:
             raise CheckpointError(
