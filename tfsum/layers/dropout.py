@@ -7,7 +7,7 @@ number.
 """
 
 import contextlib
-import threading
+import contextvars
 from collections.abc import Iterator
 
 from keras import ops, random, saving
@@ -16,7 +16,8 @@ from tfsum.errors import require
 from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
 
-_step = threading.local()  # each replica traces its step in its own thread
+# Each replica traces its step in its own thread, which has a context of its own.
+_step: contextvars.ContextVar[Tensor | None] = contextvars.ContextVar("step", default=None)
 
 
 @contextlib.contextmanager
@@ -39,12 +40,11 @@ def dropout_step(number: Tensor) -> Iterator[None]:
         >>> bool((masks[0] == masks[1]).all()), bool((masks[0] == masks[2]).all())
         (True, False)
     """
-    previous = getattr(_step, "number", None)
-    _step.number = number
+    before = _step.set(number)
     try:
         yield
     finally:
-        _step.number = previous
+        _step.reset(before)
 
 
 class StepSeedGenerator(random.SeedGenerator):
@@ -60,7 +60,7 @@ class StepSeedGenerator(random.SeedGenerator):
 
     def next(self, ordered=True):
         """The next seed, int (2,)."""
-        number = getattr(_step, "number", None)
+        number = _step.get()
         if number is None:
             return super().next(ordered=ordered)
         state = ops.convert_to_tensor(self.state)
