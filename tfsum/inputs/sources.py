@@ -175,10 +175,9 @@ def _documents(
             )
         yield from row_documents(data, name, field, id, encoding)
     elif kind == "rows":
-        found = found_fields(data, name, encoding)
         raise DataError(
-            f"{name}: holds rows ({found}); `tfsum summarize --field text`"
-            " reads them, where text is the field that holds it"
+            f"{name}: holds rows ({found_fields(data, name, encoding)}); `tfsum summarize --field"
+            " text` reads them, where text is the field that holds it"
         )
     elif kind not in READ:
         cure = "; decompress it first" * kind.endswith("-compressed")

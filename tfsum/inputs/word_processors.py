@@ -20,6 +20,7 @@ _PART = re.compile(r"word/(document|footnotes|endnotes|comments|styles)\d*\.xml"
 _LEFT_OUT_OF_ODT = frozenset(
     ["tracked-changes", "annotation", "note-citation", "sequence-decls", "forms", "hidden-text"]
 )
+_CHARACTERS = {"tab": " ", "ptab": " ", "noBreakHyphen": "-"}  # elements that stand for one
 _PRIVATE = 0xE000  # first of the characters that only a font of symbols has
 
 
@@ -112,10 +113,8 @@ class _Document:
                 yield self._last
             elif name in ("br", "cr"):
                 yield "\n" if _ENDED.fullmatch(self._last) else " "
-            elif name in ("tab", "ptab"):
-                yield " "
-            elif name == "noBreakHyphen":
-                yield "-"
+            elif name in _CHARACTERS:
+                yield _CHARACTERS[name]
             elif name == "sym":
                 code = int(_value(child, "char") or "20", 16)
                 yield chr(code) if code < _PRIVATE else ""
@@ -153,13 +152,17 @@ def epub_content(data: bytes) -> Document:
         path = next(container.iterfind(".//{*}rootfile")).attrib["full-path"]
         package = ElementTree.fromstring(archive.read(path))
         items = {item.get("id"): item for item in package.iterfind(".//{*}item")}
-        chapters = []
-        for reference in package.iterfind(".//{*}itemref"):
-            item = items[reference.attrib["idref"]]
-            if reference.get("linear") == "no" or "nav" in item.get("properties", "").split():
-                continue
-            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.attrib["href"]))
-            chapters.append(html_lines(lxml.html.document_fromstring(archive.read(name))))
+        read = [
+            items[reference.attrib["idref"]]
+            for reference in package.iterfind(".//{*}itemref")
+            if reference.get("linear") != "no"
+        ]
+        names = [
+            posixpath.normpath(posixpath.join(posixpath.dirname(path), item.attrib["href"]))
+            for item in read
+            if "nav" not in item.get("properties", "").split()
+        ]
+        chapters = [html_lines(lxml.html.document_fromstring(archive.read(name))) for name in names]
     return of_paragraphs(chapters)
 
 

@@ -340,8 +340,10 @@ class BertSumExt(BertSum):
             losses.append(word_loss(rates, x["grams"], x["gram_counts"]))
         if embeddings is not None:
             losses.append(embedding_loss(embeddings, x["sentence_embeddings"]))
-        pairs = zip(self._summed_over(x, y), losses, strict=True)
-        terms = [ops.sum(ops.where(real, loss, 0.0)) for real, loss in pairs]
+        terms = [
+            ops.sum(ops.where(real, loss, 0.0))
+            for real, loss in zip(self._summed_over(x, y), losses, strict=True)
+        ]
         return ops.stack(terms) if self.loss_terms else terms[0]
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:

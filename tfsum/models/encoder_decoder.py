@@ -54,8 +54,10 @@ class EncoderDecoder(Model):
     @property
     def sizes_of_ids(self) -> dict[str, int]:
         """Input of ids -> the number of its embeddings."""
-        targets = self.target_embedding.input_dim
-        return {"source_ids": self.source_vocabulary_size, "target_ids": targets}
+        return {
+            "source_ids": self.source_vocabulary_size,
+            "target_ids": self.target_embedding.input_dim,
+        }
 
     def read(self, source: Source, training: bool | None = None) -> tuple[Tensor, Tensor]:
         """Encodes sources.

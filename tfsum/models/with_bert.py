@@ -70,8 +70,11 @@ class WithBert(Model):
     def head_variables(self) -> dict:
         """Returns the weights above the encoder by their path."""
         encoder = set(map(id, self.bert.variables))
-        weights = weight_names.variables_by_path(self)
-        return {path: weight for path, weight in weights.items() if id(weight) not in encoder}
+        return {
+            path: weight
+            for path, weight in weight_names.variables_by_path(self).items()
+            if id(weight) not in encoder
+        }
 
     def head_names(self) -> list[tuple[str, str, bool]]:
         """Lists (name in the file, path, transposed) of these weights: by default their paths."""
