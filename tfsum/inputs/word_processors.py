@@ -41,10 +41,12 @@ def word_content(data: bytes) -> Document:
     document = _Document(parts)
     document.read(parts["document"])
 
-    notes = ["hidden text is not read"] if document.has_hidden else []
     has_comments = "comments" in parts and any(map(str.strip, parts["comments"].itertext()))
-    notes += ["the comments are not read"] * has_comments
-    return of_paragraphs(document.paragraphs, notes)
+    return of_paragraphs(
+        document.paragraphs,
+        ["hidden text is not read"] * document.has_hidden
+        + ["the comments are not read"] * has_comments,
+    )
 
 
 def _name(element: Element) -> str:
