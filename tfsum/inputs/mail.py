@@ -77,12 +77,8 @@ def split_mailbox(data: bytes) -> list[bytes]:
         >>> [mail[:10] for mail in split_mailbox(box % 1 + box % 2)]
         [b'Subject: 1', b'Subject: 2']
     """
-    begins = list(_BEGIN.finditer(data))
-    if not begins:
-        return [data]
-    ends = [*(begin.start() for begin in begins[1:]), len(data)]
-    mails = [data[begin.end() : end] for begin, end in zip(begins, ends)]
-    return [re.sub(rb"(?m)^>(>*From )", rb"\1", mail) for mail in mails]
+    mails = _BEGIN.split(data)[1:]
+    return [re.sub(rb"(?m)^>(>*From )", rb"\1", mail) for mail in mails] or [data]
 
 
 def mailbox_contents(data: bytes) -> list[Document]:
