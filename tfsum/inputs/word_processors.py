@@ -70,10 +70,9 @@ class _Document:
     """
 
     def __init__(self, parts: dict[str, Element]) -> None:
-        self.paragraphs: list[str] = []
+        self.paragraphs = [""]  # the last one is still read
         self.has_hidden = False
         self._last = ""  # text before a line break
-        self._goes_on = False  # whether the mark of the last paragraph is deleted
         self._notes = {
             (kind, _value(note, "id")): note
             for kind in ("footnote", "endnote")
@@ -97,12 +96,9 @@ class _Document:
 
     def _read_paragraph(self, paragraph: Element) -> None:
         after: list[Element] = []
-        text = "".join(self._pieces(paragraph, after))
-        if self._goes_on:
-            self.paragraphs[-1] += text
-        else:
-            self.paragraphs.append(text)
-        self._goes_on = paragraph.find("{*}pPr/{*}rPr/{*}del") is not None
+        self.paragraphs[-1] += "".join(self._pieces(paragraph, after))
+        if paragraph.find("{*}pPr/{*}rPr/{*}del") is None:  # its mark is not deleted
+            self.paragraphs.append("")
         for element in after:
             self.read(element)
 
@@ -218,5 +214,7 @@ def rtf_content(data: bytes) -> Document:
     """
     from striprtf.striprtf import rtf_to_text
 
-    notes = ["the footnotes are not read"] * (rb"\footnote" in data)
-    return Document(rtf_to_text(data.decode("latin-1"), errors="ignore").strip(), notes)
+    return Document(
+        rtf_to_text(data.decode("latin-1"), errors="ignore").strip(),
+        ["the footnotes are not read"] * (rb"\footnote" in data),
+    )
