@@ -161,8 +161,13 @@ class Transformer(EncoderDecoder):
     def _embedding(self, name: str, rows: int) -> layers.Embedding:
         """A table whose rows, multiplied by sqrt(D) before positions are added, have variance 1."""
         width = self.config["d_model"]
-        normal = initializers.RandomNormal(stddev=width**-0.5)
-        return layers.Embedding(rows, width, normal, name=name, dtype=self.dtype_policy)
+        return layers.Embedding(
+            rows,
+            width,
+            initializers.RandomNormal(stddev=width**-0.5),
+            name=name,
+            dtype=self.dtype_policy,
+        )
 
     def build(self, input_shape: object = None) -> None:
         if self.built:
