@@ -213,8 +213,9 @@ def bert_arguments(config: dict, path: pathlib.Path) -> dict:
             f"{path}: is no BERT's configuration, it has none of {', '.join(FIELDS)}; {cure}"
         )
 
-    sizes = {k: config.get(k) for k in FIELDS}
-    if wrong := {k: size for k, size in sizes.items() if type(size) is not int or size < 1}:
+    if wrong := {
+        k: config.get(k) for k in FIELDS if type(config.get(k)) is not int or config[k] < 1
+    }:
         raise CheckpointError(
             f"{path}: {', '.join(wrong)} must be there and be whole numbers above 0, found "
             f"{', '.join(map(repr, wrong.values()))}; take the file that belongs to the weights"

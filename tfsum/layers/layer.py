@@ -47,5 +47,4 @@ class Layer(keras.layers.Layer):
             )
 
     def get_config(self) -> dict:
-        arguments = keras.saving.serialize_keras_object(self.arguments)
-        return {**arguments, **super().get_config()}
+        return {**keras.saving.serialize_keras_object(self.arguments), **super().get_config()}
