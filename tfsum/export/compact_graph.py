@@ -66,8 +66,11 @@ def compact_graph(folder: str | pathlib.Path) -> None:
 def _merge_functions(meta_graph: MetaGraphDef) -> None:
     """Keeps one of all functions that do the same, the ones that they call first."""
     functions, nodes = meta_graph.graph_def.library.function, meta_graph.graph_def.node
-    named = {*meta_graph.object_graph_def.concrete_functions, *(node.op for node in nodes)}
-    named |= {value.func.name for node in nodes for value in node.attr.values()}
+    named = {
+        *meta_graph.object_graph_def.concrete_functions,
+        *(node.op for node in nodes),
+        *(value.func.name for node in nodes for value in node.attr.values()),
+    }
     for function in functions:
         if function.signature.name not in named:
             _shorten_arguments(function)
@@ -155,8 +158,10 @@ def merge_equal_nodes(function: FunctionDef) -> None:
 
     nodes = {node.name: node for node in function.node_def}
     needed = set[str]()
-    reached = [node.name for node in nodes.values() if _has_state(node)]
-    reached += map(_node_of, (*function.ret.values(), *function.control_ret.values()))
+    reached = [
+        *(node.name for node in nodes.values() if _has_state(node)),
+        *map(_node_of, (*function.ret.values(), *function.control_ret.values())),
+    ]
     while reached:
         name = reached.pop()
         if name in nodes and name not in needed:
@@ -235,6 +240,5 @@ def _node_of(reference: str) -> str:
 
 def _replaced(reference: str, names: dict[str, str]) -> str:
     """A reference such as "name:output:0" or "^name", to the operation that took its place."""
-    caret = "^" * reference.startswith("^")
     name, colon, output = reference.removeprefix("^").partition(":")
-    return caret + names.get(name, name) + colon + output
+    return "^" * reference.startswith("^") + names.get(name, name) + colon + output

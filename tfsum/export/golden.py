@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tfsum.errors import ExportError, as_error
+from tfsum.errors import ExportError, as_error, require
 from tfsum.inference.allowed_operations import check_operations, read_definitions
 from tfsum.inference.exported_model import UNREADABLE, OpenedModel, open_model
 from tfsum.inference.saved_model import read_json
@@ -203,11 +203,17 @@ def check_answers(
     """
     definitions = read_definitions(folder)
     for name, inputs in part.signatures(description).items():
-        if name not in definitions:
-            raise ExportError(f"{folder}: no signature {name!r}; found {', '.join(definitions)}")
+        require(
+            name in definitions,
+            f"{folder}: no signature {name!r}; found {', '.join(definitions)}",
+            ExportError,
+        )
         found = {key: data_type_name(info.dtype) for key, info in definitions[name].inputs.items()}
-        if not found.items() <= inputs.items():  # an older export lacks what came later
-            raise ExportError(f"{folder}: signature {name!r} takes {found}; expected {inputs}")
+        require(
+            found.items() <= inputs.items(),  # an older export lacks what came later
+            f"{folder}: signature {name!r} takes {found}; expected {inputs}",
+            ExportError,
+        )
     recorded = read_json(folder / "assets.extra" / "golden.json")
     return replay(model, recorded, ask, folder, whole=ask == part.ask)
 
@@ -352,9 +358,10 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
 
     shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     stored = sorted((dtypes[k].name, tuple(v)) for k, v in shapes.items() if dtypes[k] != tf.string)
-    if stored != sorted((dtype, tuple(shape)) for dtype, shape in expected.values()):
-        raise ExportError(
-            f"{folder}/variables: {len(stored)} arrays, and assets.extra/tfsum.json lists"
-            f" {len(expected)} weights of other types or shapes; fetch or export the model again"
-        )
+    require(
+        stored == sorted((dtype, tuple(shape)) for dtype, shape in expected.values()),
+        f"{folder}/variables: {len(stored)} arrays, and assets.extra/tfsum.json lists"
+        f" {len(expected)} weights of other types or shapes; fetch or export the model again",
+        ExportError,
+    )
     return len(stored)

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import tfsum
 from tfsum.atomic_files import new_path
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, require
 from tfsum.export import golden
 from tfsum.export.compact_graph import compact_graph
 from tfsum.export.model_card import CardOf, write_card
@@ -125,15 +125,19 @@ def version_folder(destination: str | pathlib.Path) -> pathlib.Path:
     """
     path = pathlib.Path(destination)
     if not (path.name.isascii() and path.name.isdigit()):
-        if path.exists() and not path.is_dir():
-            raise ExportError(f"{path}: is a file; expected a folder NAME or NAME/VERSION")
+        require(
+            not path.exists() or path.is_dir(),
+            f"{path}: is a file; expected a folder NAME or NAME/VERSION",
+            ExportError,
+        )
         path = path / str(max(numbered(path), default=0) + 1)
 
-    if path.exists():
-        raise ExportError(
-            f"{path}: already exists; a version never changes: give another number, or "
-            f"{path.parent} alone for the next one"
-        )
+    require(
+        not path.exists(),
+        f"{path}: already exists; a version never changes: give another number, or "
+        f"{path.parent} alone for the next one",
+        ExportError,
+    )
     return path
 
 
@@ -159,11 +163,12 @@ def read_settings(source: pathlib.Path) -> dict:
         ...     read_settings(pathlib.Path(folder))
         {'text': {'lowercase': True, 'strip_accents': None}}
     """
-    if not piece_file(source / "vocab.txt").is_file():
-        raise ExportError(
-            f"{source}: has no vocab.txt (nor tokenizer.json); an export needs a whole model folder"
-            " (config.json, model.safetensors, vocab.txt, tfsum.json)"
-        )
+    require(
+        piece_file(source / "vocab.txt").is_file(),
+        f"{source}: has no vocab.txt (nor tokenizer.json); an export needs a whole model folder"
+        " (config.json, model.safetensors, vocab.txt, tfsum.json)",
+        ExportError,
+    )
 
     path = source / "tfsum.json"
     settings = read_json(path) if path.exists() else {}
@@ -204,11 +209,12 @@ def check_rows(path: pathlib.Path, pieces: int, rows: int) -> None:
     Example:
         >>> check_rows(pathlib.Path("vocab.txt"), 8, 8)
     """
-    if pieces != rows:
-        raise ExportError(
-            f"{path}: {pieces} word pieces, and the model has {rows} rows for them; take the"
-            " vocabulary that it was trained with"
-        )
+    require(
+        pieces == rows,
+        f"{path}: {pieces} word pieces, and the model has {rows} rows for them; take the"
+        " vocabulary that it was trained with",
+        ExportError,
+    )
 
 
 def window_of(source: pathlib.Path, text: dict, longest: int) -> int:
@@ -227,10 +233,11 @@ def window_of(source: pathlib.Path, text: dict, longest: int) -> int:
         128
     """
     window = int(text.get("window_length") or longest)
-    if window > longest:
-        raise ExportError(
-            f"{source}/tfsum.json: window_length is {window}; the model reads {longest}"
-        )
+    require(
+        window <= longest,
+        f"{source}/tfsum.json: window_length is {window}; the model reads {longest}",
+        ExportError,
+    )
     return window
 
 

@@ -13,7 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, require
 from tfsum.export.packed_rows import PackedRows
 from tfsum.formats.int8_rows import quantize_rows
 from tfsum.formats.weight_names import variables_by_path
@@ -54,8 +54,11 @@ class StoredWeights(tf.Module):
         pooler: bool = True,
     ) -> None:
         super().__init__(name="weights")
-        if storage not in STORAGES:
-            raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
+        require(
+            storage in STORAGES,
+            f"storage is {storage!r}; known are {', '.join(STORAGES)}",
+            ExportError,
+        )
         used = {
             path: variable
             for path, variable in variables_by_path(model).items()
@@ -142,9 +145,10 @@ def _replaced(layer: keras.Layer, name: str, value: object) -> Iterator[None]:
 
 def _finite(name: str, value: np.ndarray) -> np.ndarray:
     wrong = int(value.size - np.isfinite(value).sum())
-    if wrong:
-        raise ExportError(
-            f"{name}: {wrong} of {value.size} values are infinite or not a number; train again, or "
-            "store it as float32 if they are only too large for float16"
-        )
+    require(
+        not wrong,
+        f"{name}: {wrong} of {value.size} values are infinite or not a number; train again, or "
+        "store it as float32 if they are only too large for float16",
+        ExportError,
+    )
     return value

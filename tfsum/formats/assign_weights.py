@@ -211,12 +211,14 @@ def checked(
             "none has a known name: save the model itself, without what wraps it (DataParallel:"
             " .module)"
         )
-    lines = [""]
-    for group in problems:
-        lines += group[:7] + [f"and {len(group) - 7} more"] * (len(group) > 7)
+    lines = [
+        line
+        for group in problems
+        for line in (*group[:7], *[f"and {len(group) - 7} more"] * (len(group) > 7))
+    ]
     raise CheckpointError(
         f"{source}: {sum(map(len, problems))} tensors do not fit the model; {cure}:"
-        + "\n  ".join(lines)
+        + "\n  ".join(["", *lines])
     )
 
 

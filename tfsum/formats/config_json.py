@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tfsum.errors import CheckpointError, Error
+from tfsum.errors import CheckpointError, Error, require
 from tfsum.json_text import read_json_object
 
 # Arguments of `Bert` in config.json.
@@ -169,12 +169,16 @@ def encoder_arguments(config: dict, path: pathlib.Path) -> dict:
         tfsum.errors.CheckpointError: config.json: model_type is 'gpt2'; tfsum reads 'bert'
     """
     kind, positions = config.get("model_type", "bert"), config.get("position_embedding_type")
-    if kind not in ("bert", "bert_sum_ext"):
-        raise CheckpointError(f"{path}: model_type is {kind!r}; tfsum reads 'bert'")
-    if positions not in (None, "absolute"):
-        raise CheckpointError(
-            f"{path}: position_embedding_type is {positions!r}; only 'absolute' positions are known"
-        )
+    require(
+        kind in ("bert", "bert_sum_ext"),
+        f"{path}: model_type is {kind!r}; tfsum reads 'bert'",
+        CheckpointError,
+    )
+    require(
+        positions in (None, "absolute"),
+        f"{path}: position_embedding_type is {positions!r}; only 'absolute' positions are known",
+        CheckpointError,
+    )
     if decoder_keys := [key for key in DECODER if config.get(key)]:
         raise CheckpointError(
             f"{path}: {', '.join(decoder_keys)} is true: a decoder, whose tokens attend only to "
@@ -209,8 +213,9 @@ def bert_arguments(config: dict, path: pathlib.Path) -> dict:
             f"{path}: is no BERT's configuration, it has none of {', '.join(FIELDS)}; {cure}"
         )
 
-    sizes = {k: config.get(k) for k in FIELDS}
-    if wrong := {k: size for k, size in sizes.items() if type(size) is not int or size < 1}:
+    if wrong := {
+        k: config.get(k) for k in FIELDS if type(config.get(k)) is not int or config[k] < 1
+    }:
         raise CheckpointError(
             f"{path}: {', '.join(wrong)} must be there and be whole numbers above 0, found "
             f"{', '.join(map(repr, wrong.values()))}; take the file that belongs to the weights"

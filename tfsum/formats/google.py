@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 
 from tfsum.atomic_files import write_atomically
-from tfsum.errors import CheckpointError, as_error
+from tfsum.errors import CheckpointError, as_error, require
 from tfsum.formats import config_json, weight_names
 from tfsum.formats.model_folder import widened, writing_errors
 from tfsum.formats.text_settings import check_vocabulary
@@ -18,8 +18,18 @@ from tfsum.json_text import read_json_object
 PREFIX = "bert_model.ckpt"
 SKIPPED = re.compile(r"/(adam_[mv]|AdamWeightDecayOptimizer(_1)?)$|^global_step$")
 """Variables of the optimizer (modeling.py, `get_assignment_map_from_checkpoint`)."""
-HEAD = {"weight": "output_weights", "bias": "output_bias"}
-NORM = {"weight": "gamma", "bias": "beta"}
+RENAMED = (
+    (r"\.", "/"),
+    (r"/layer/(\d+)/", r"/layer_\1/"),
+    (r"^classifier/", "output_"),  # outside of any scope (run_classifier.py, `create_model`)
+    (r"^(cls/predictions|cls/seq_relationship)/(weight|bias)$", r"\1/output_\2"),
+    (r"output_weight$", "output_weights"),
+    (r"/LayerNorm/weight$", "/LayerNorm/gamma"),
+    (r"/LayerNorm/bias$", "/LayerNorm/beta"),
+    (r"_embeddings/weight$", "_embeddings"),
+    (r"/weight$", "/kernel"),
+)
+"""Patterns in Hugging Face's names, and what Google has in their place, one after another."""
 TANH_GELU = ("gelu_new", "gelu_pytorch_tanh", "gelu_tanh")
 EPSILON = 1e-12  # of layer normalization; the original's config has no field for it
 
@@ -113,18 +123,9 @@ def google_name(name: str, transposed: bool) -> tuple[str, bool]:
         >>> google_name("bert.encoder.layer.0.attention.self.query.weight", True)
         ('bert/encoder/layer_0/attention/self/query/kernel', False)
     """
-    path, _, kind = name.rpartition(".")
-    if path == "classifier":  # outside of any scope (run_classifier.py, `create_model`)
-        return HEAD[kind], transposed
-
-    path = re.sub(r"/layer/(\d+)/", r"/layer_\1/", path.replace(".", "/"))
-    if path in ("cls/predictions", "cls/seq_relationship"):
-        return f"{path}/{HEAD[kind]}", transposed
-    if path.endswith("/LayerNorm"):
-        return f"{path}/{NORM[kind]}", transposed
-    if path.endswith("_embeddings"):
-        return path, transposed
-    return f"{path}/{kind.replace('weight', 'kernel')}", False
+    for pattern, rewrite in RENAMED:
+        name = re.sub(pattern, rewrite, name)
+    return name, transposed and not name.endswith("/kernel")
 
 
 def google_config(config: dict) -> dict:
@@ -205,23 +206,25 @@ def write_google(
 def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
     """The folder and the prefix of its one checkpoint."""
     if not path.is_dir():
-        if not pathlib.Path(f"{path}.index").is_file():
-            raise CheckpointError(
-                f"{path}: no such checkpoint ({path.name}.index is not in {path.parent}); give a "
-                f"prefix, found are {', '.join(_prefixes(path.parent)) or 'none'}"
-            )
+        require(
+            pathlib.Path(f"{path}.index").is_file(),
+            f"{path}: no such checkpoint ({path.name}.index is not in {path.parent}); give a "
+            f"prefix, found are {', '.join(_prefixes(path.parent)) or 'none'}",
+            CheckpointError,
+        )
         return path.parent, path
 
     prefixes = _prefixes(path)
     prefixes = [name for name in prefixes if name == PREFIX] or prefixes  # the usual one, or all
-    if len(prefixes) != 1:
-        cure = "put them beside bert_config.json"
-        if prefixes:
-            cure = f"give the prefix of one, such as {path / prefixes[-1]}"
-        raise CheckpointError(
-            f"{path}: expected one checkpoint, {PREFIX}.index and its data; found are "
-            f"{', '.join(prefixes) or 'none'}; {cure}"
-        )
+    cure = "put them beside bert_config.json"
+    if prefixes:
+        cure = f"give the prefix of one, such as {path / prefixes[-1]}"
+    require(
+        len(prefixes) == 1,
+        f"{path}: expected one checkpoint, {PREFIX}.index and its data; found are "
+        f"{', '.join(prefixes) or 'none'}; {cure}",
+        CheckpointError,
+    )
     return path, path / prefixes[0]
 
 

@@ -19,7 +19,7 @@ from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save_file
 
 from tfsum.atomic_files import atomic_path, write_atomically
-from tfsum.errors import CheckpointError, as_error
+from tfsum.errors import CheckpointError, as_error, require
 from tfsum.formats import config_json, torch_file, weight_names
 from tfsum.formats.text_settings import check_vocabulary
 
@@ -87,10 +87,11 @@ def read_safetensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
         {'bias': array([1., 1.], dtype=float32)}
     """
     path = pathlib.Path(path)
-    if not path.is_file():
-        raise CheckpointError(
-            f"{path}: no such file; a model folder has config.json and model.safetensors"
-        )
+    require(
+        path.is_file(),
+        f"{path}: no such file; a model folder has config.json and model.safetensors",
+        CheckpointError,
+    )
     with as_error(
         f"{path}: cannot be read",
         *(SafetensorError, OSError, ValueError),
@@ -248,8 +249,8 @@ def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
         and (name.startswith("bert.") or not SUMMARIZERS & fields.keys())
     }
 
-    whole = any(name.startswith("bert.") for name in tensors)
-    prefix = "" if whole else "bert."  # BertModel alone is saved without it
+    # BertModel alone is saved without it
+    prefix = "" if any(name.startswith("bert.") for name in tensors) else "bert."
     return weight_names.StoredModel(
         str(folder),
         config,
@@ -290,10 +291,11 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
         return pathlib.Path(spec.submodule_search_locations[0]) / inside
 
     folder = pathlib.Path(source)
-    if folder.is_file():
-        raise CheckpointError(
-            f"{source}: is a file; give the model folder that holds it, {folder.parent}"
-        )
+    require(
+        not folder.is_file(),
+        f"{source}: is a file; give the model folder that holds it, {folder.parent}",
+        CheckpointError,
+    )
     # A name whose first part is an existing folder is a path.
     if (
         folder.is_dir()

@@ -7,7 +7,7 @@ import os
 import pathlib
 import unicodedata
 
-from tfsum.errors import CheckpointError, as_error
+from tfsum.errors import CheckpointError, as_error, require
 from tfsum.formats.config_json import read_json
 from tfsum.json_text import parse_json
 
@@ -100,11 +100,11 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
         ['[PAD]', 'the', '##s']
     """
     path = piece_file(path)
-    if path.is_dir():
-        raise CheckpointError(
-            f"{path}: is a folder, expected the file of its word pieces, such as "
-            f"{path / 'vocab.txt'}"
-        )
+    require(
+        not path.is_dir(),
+        f"{path}: is a folder, expected the file of its word pieces, such as {path / 'vocab.txt'}",
+        CheckpointError,
+    )
     with as_error(
         f"{path}: cannot read the vocabulary",
         *(OSError, ValueError, LookupError, TypeError),
@@ -138,11 +138,12 @@ def _tokenizer_pieces(content: dict, path: pathlib.Path) -> list[str]:
             )
 
     pieces = sorted(ids, key=ids.__getitem__)
-    if [ids[piece] for piece in pieces] != list(range(len(pieces))):
-        raise CheckpointError(
-            f"{path}: the ids of its {len(pieces)} pieces are not 0 to {len(pieces) - 1}; take the "
-            "vocabulary that the model was trained with"
-        )
+    require(
+        [ids[piece] for piece in pieces] == list(range(len(pieces))),
+        f"{path}: the ids of its {len(pieces)} pieces are not 0 to {len(pieces) - 1}; take the "
+        "vocabulary that the model was trained with",
+        CheckpointError,
+    )
     return pieces
 
 
@@ -185,11 +186,11 @@ def read_text_settings(
         stored = read_json(file)
         if section:
             stored = stored.get(section) or {}
-        if not isinstance(stored, dict):
-            raise CheckpointError(
-                f'{file}: "{section}" is {stored!r}; expected an object, such as '
-                '{"lowercase": true}'
-            )
+        require(
+            isinstance(stored, dict),
+            f'{file}: "{section}" is {stored!r}; expected an object, such as {{"lowercase": true}}',
+            CheckpointError,
+        )
 
         settings = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
         if errors := [

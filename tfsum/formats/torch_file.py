@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NoReturn, cast
 import numpy as np
 
 from tfsum.atomic_files import atomic_path
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats.torch_pickle import brief, read_pickle
 from tfsum.formats.torch_tensors import ELEMENTS, StorageId, read_object
 
@@ -70,10 +70,11 @@ def read_torch_file(path: str | os.PathLike) -> dict:
         ['model', 'opt']
     """
     value = _read(path)
-    if not isinstance(value, dict):
-        raise CheckpointError(
-            f"{path}: holds {type(value).__name__}, expected a dictionary of weights"
-        )
+    require(
+        isinstance(value, dict),
+        f"{path}: holds {type(value).__name__}, expected a dictionary of weights",
+        CheckpointError,
+    )
     return value
 
 
@@ -98,11 +99,12 @@ def read_torch_examples(path: str | os.PathLike) -> list[dict]:
         tfsum.errors.CheckpointError: no_such_file.pt: cannot be read (No such file or directory)
     """
     value = _read(path)
-    if type(value) is not list or any(type(example) is not dict for example in value):
-        raise CheckpointError(
-            f"{path}: holds a {type(value).__name__}, expected a list of dictionaries, the examples"
-            " of a shard"
-        )
+    require(
+        type(value) is list and all(type(example) is dict for example in value),
+        f"{path}: holds a {type(value).__name__}, expected a list of dictionaries, the examples"
+        " of a shard",
+        CheckpointError,
+    )
     return value
 
 
@@ -140,10 +142,11 @@ def _read_zip(content: mmap.mmap) -> Any:
         records = {info.filename: info for info in archive.infolist()}
 
     pickles = [name for name in records if name == "data.pkl" or name.endswith("/data.pkl")]
-    if len(pickles) != 1:
-        raise CheckpointError(
-            f"a zip archive with {len(pickles)} records data.pkl, expected one of torch.save's"
-        )
+    require(
+        len(pickles) == 1,
+        f"a zip archive with {len(pickles)} records data.pkl, expected one of torch.save's",
+        CheckpointError,
+    )
     root = pickles[0].removesuffix("data.pkl")
     if f"{root}byteorder" in records:
         _check_byte_order(bytes(_record(content, records[f"{root}byteorder"])) == b"little")
@@ -151,16 +154,18 @@ def _read_zip(content: mmap.mmap) -> Any:
     @functools.cache
     def load(storage: StorageId) -> np.ndarray:
         name = f"{root}data/{storage.key}"
-        if name not in records:
-            raise CheckpointError(
-                f"the archive has no record {name} for a storage that its tensors need"
-            )
+        require(
+            name in records,
+            f"the archive has no record {name} for a storage that its tensors need",
+            CheckpointError,
+        )
         data = _record(content, records[name])
-        if len(data) != storage.byte_count():
-            raise CheckpointError(
-                f"the storage {storage.key} has {len(data)} bytes, expected"
-                f" {storage.byte_count()} for {storage.count} elements of {storage.kind}"
-            )
+        require(
+            len(data) == storage.byte_count(),
+            f"the storage {storage.key} has {len(data)} bytes, expected"
+            f" {storage.byte_count()} for {storage.count} elements of {storage.kind}",
+            CheckpointError,
+        )
         return np.frombuffer(data, ELEMENTS[storage.kind])
 
     return read_object(io.BytesIO(_record(content, records[pickles[0]])), load, len(content))
@@ -168,32 +173,36 @@ def _read_zip(content: mmap.mmap) -> Any:
 
 def _record(content: mmap.mmap, info: zipfile.ZipInfo) -> memoryview:
     """The bytes of one record, checked and not copied."""
-    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-        raise CheckpointError(
-            f"the record {info.filename} is compressed or encrypted, as torch.save's never are"
-        )
+    require(
+        info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1,
+        f"the record {info.filename} is compressed or encrypted, as torch.save's never are",
+        CheckpointError,
+    )
 
     header = content[info.header_offset : info.header_offset + 30]
     name_length, extra_length = struct.unpack("<HH", header[26:30])
     start = info.header_offset + 30 + name_length + extra_length
     data = memoryview(content)[start : start + info.file_size]
-    if header[:4] != ZIP or len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-        raise CheckpointError(
-            f"the record {info.filename} is damaged (its checksum or its place is wrong)"
-        )
+    require(
+        header[:4] == ZIP and len(data) == info.file_size and zlib.crc32(data) == info.CRC,
+        f"the record {info.filename} is damaged (its checksum or its place is wrong)",
+        CheckpointError,
+    )
     return data
 
 
 def _read_legacy(content: mmap.mmap) -> Any:
-    if _header(content, "magic number") != LEGACY_MAGIC:
-        raise CheckpointError(
-            "neither a zip archive nor a stream of torch.save: not a torch checkpoint"
-        )
+    require(
+        _header(content, "magic number") == LEGACY_MAGIC,
+        "neither a zip archive nor a stream of torch.save: not a torch checkpoint",
+        CheckpointError,
+    )
     protocol, system = _header(content, "protocol"), _header(content, "system")
-    if protocol != LEGACY_PROTOCOL or not isinstance(system, dict):
-        raise CheckpointError(
-            f"protocol {brief(protocol)} of torch.save, expected {LEGACY_PROTOCOL}"
-        )
+    require(
+        protocol == LEGACY_PROTOCOL and isinstance(system, dict),
+        f"protocol {brief(protocol)} of torch.save, expected {LEGACY_PROTOCOL}",
+        CheckpointError,
+    )
     _check_byte_order(system.get("little_endian", True) is True)
 
     # The elements follow the pickle that has their types: read it once for the types, with a zero
@@ -201,8 +210,11 @@ def _read_legacy(content: mmap.mmap) -> Any:
     storages: dict[str, StorageId] = {}
 
     def zeros(storage: StorageId) -> np.ndarray:
-        if storages.setdefault(storage.key, storage) != storage:
-            raise CheckpointError(f"the storage {storage.key} is described twice, and differently")
+        require(
+            storages.setdefault(storage.key, storage) == storage,
+            f"the storage {storage.key} is described twice, and differently",
+            CheckpointError,
+        )
         return np.broadcast_to(np.zeros((), ELEMENTS[storage.kind]), storage.count)
 
     start, stream = content.tell(), cast(BinaryIO, content)  # a mmap is one
@@ -234,10 +246,11 @@ def _refused(found: object) -> NoReturn:
 def _legacy_storages(content: mmap.mmap, storages: dict[str, StorageId]) -> dict[str, np.ndarray]:
     """The elements of each storage: a list of keys, then the number of each and its elements."""
     keys = read_pickle(cast(BinaryIO, content), _refused, _refused)
-    if type(keys) is not list or sorted(keys) != sorted(storages):
-        raise CheckpointError(
-            "the list of storages is not that of the storages which the tensors need"
-        )
+    require(
+        type(keys) is list and sorted(keys) == sorted(storages),
+        "the list of storages is not that of the storages which the tensors need",
+        CheckpointError,
+    )
 
     data, whole = {}, memoryview(content)
     end = content.tell()
@@ -245,22 +258,27 @@ def _legacy_storages(content: mmap.mmap, storages: dict[str, StorageId]) -> dict
         (count,) = struct.unpack("<q", whole[end : end + 8])
         begin = end + 8
         end = begin + storages[key].byte_count()
-        if count != storages[key].count or end > len(whole):
-            raise CheckpointError(
-                f"truncated or corrupt: storage {key} is not of {storages[key].count} elements"
-            )
+        require(
+            count == storages[key].count and end <= len(whole),
+            f"truncated or corrupt: storage {key} is not of {storages[key].count} elements",
+            CheckpointError,
+        )
         data[key] = np.frombuffer(whole[begin:end], ELEMENTS[storages[key].kind])
 
-    if end != len(whole):
-        raise CheckpointError(f"corrupt: {len(whole) - end} bytes behind the last storage")
+    require(
+        end == len(whole),
+        f"corrupt: {len(whole) - end} bytes behind the last storage",
+        CheckpointError,
+    )
     return data
 
 
 def _check_byte_order(little: bool) -> None:
-    if not little:
-        raise CheckpointError(
-            "written on a big-endian machine; save it again on a little-endian one"
-        )
+    require(
+        little,
+        "written on a big-endian machine; save it again on a little-endian one",
+        CheckpointError,
+    )
 
 
 def write_torch_file(
@@ -342,8 +360,6 @@ def _pushed(value: Any) -> bytes:
         case None | True | False:
             return {None: b"N", True: b"\x88", False: b"\x89"}[value]
         # not the instruction INT, which torch.load(weights_only=True) does not read
-        case int() if -(2**31) <= value < 2**31:
-            return b"J" + struct.pack("<i", value)
         case int():
             content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
             return b"\x8a" + bytes([len(content)]) + content

@@ -12,7 +12,7 @@ import reprlib
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 
 # What a stream nests can be doubled by each byte of it: messages show two levels, and few items.
 _short = reprlib.Repr()
@@ -202,8 +202,11 @@ def hashable(key: object) -> object:
         ('a', 1)
     """
     items = key if type(key) is tuple else (key,)
-    if any(isinstance(item, tuple | frozenset) for item in items):
-        raise CheckpointError("a dictionary key or set item is a nested container")
+    require(
+        not any(isinstance(item, tuple | frozenset) for item in items),
+        "a dictionary key or set item is a nested container",
+        CheckpointError,
+    )
     return key
 
 

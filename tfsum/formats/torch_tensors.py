@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats.shapes import MAX_ELEMENTS, MAX_RANK
 from tfsum.formats.torch_pickle import Global, Opaque, brief, hashable, read_pickle
 
@@ -111,28 +111,31 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], np.ndarray], file_
             and len(size) == len(stride)
             and all(type(n) is int and 0 <= n < MAX_ELEMENTS for n in numbers)
         )
-        if not sound or len(size) > MAX_RANK:
-            raise CheckpointError(
-                f"a malformed tensor: offset {brief(offset)}, size {brief(size)}, stride"
-                f" {brief(stride)}"
-            )
+        require(
+            sound and len(size) <= MAX_RANK,
+            f"a malformed tensor: offset {brief(offset)}, size {brief(size)}, stride"
+            f" {brief(stride)}",
+            CheckpointError,
+        )
 
         span = sum((n - 1) * step for n, step in zip(size, stride, strict=True))
         last = offset - 1 if 0 in size else offset + span
-        if last >= len(storage):
-            raise CheckpointError(
-                f"a tensor points outside its storage of {len(storage)} elements: offset"
-                f" {brief(offset)}, size {brief(tuple(size))}, stride {brief(tuple(stride))}"
-            )
+        require(
+            last < len(storage),
+            f"a tensor points outside its storage of {len(storage)} elements: offset"
+            f" {brief(offset)}, size {brief(tuple(size))}, stride {brief(tuple(stride))}",
+            CheckpointError,
+        )
 
         strides = [step * storage.strides[0] for step in stride]
         view = np.lib.stride_tricks.as_strided(storage[offset:], size, strides, writeable=False)
         left -= view.size
-        if left < 0:
-            raise CheckpointError(
-                f"its tensors have more than {elements} elements together, which is many times what"
-                " the file holds: they are views that repeat elements"
-            )
+        require(
+            left >= 0,
+            f"its tensors have more than {elements} elements together, which is many times what"
+            " the file holds: they are views that repeat elements",
+            CheckpointError,
+        )
         return view.astype(np.float32) if view.dtype == ml_dtypes.bfloat16 else view
 
     calls = {"torch._utils._rebuild_tensor_v2": tensor, **_CALLS}

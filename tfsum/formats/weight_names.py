@@ -105,11 +105,7 @@ def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]
         >>> bert_names(1, "bert.")[0]
         ('bert.embeddings.word_embeddings.weight', 'word_embeddings/embeddings', False)
     """
-    layers = [
-        row
-        for i in range(num_layers)
-        for row in rows_of(LAYER, f"{prefix}encoder.layer.{i}.", f"encoder/layer_{i}/")
-    ]
+    layers = rows_of_layers(num_layers, LAYER, f"{prefix}encoder.layer.", "encoder/")
     return rows_of(TOP, prefix) + layers
 
 
@@ -171,6 +167,28 @@ def rows_of(
         for file, path, weights in parts
         for weight, variable, transposed in weights
     ]
+
+
+def rows_of_layers(
+    number: int,
+    parts: Iterable[tuple[str, str, tuple[tuple[str, str, bool], ...]]],
+    file_prefix: str,
+    path_prefix: str,
+) -> list[tuple[str, str, bool]]:
+    """`rows_of` for each layer of a stack, which files number and Keras calls `layer_0` and so on.
+
+    Args:
+        number: Number of layers.
+        parts: As for `rows_of`.
+        file_prefix: Beginning of the names in the file, before the number of the layer.
+        path_prefix: Path of the stack.
+
+    Example:
+        >>> rows_of_layers(2, [("wo", "score", DENSE)], "layer.", "encoder/")[2]
+        ('layer.1.wo.weight', 'encoder/layer_1/score/kernel', True)
+    """
+    prefixes = [(f"{file_prefix}{i}.", f"{path_prefix}layer_{i}/") for i in range(number)]
+    return [row for file, path in prefixes for row in rows_of(parts, file, path)]
 
 
 def variables_by_path(model: Built) -> dict:

@@ -66,8 +66,7 @@ class ApartReader:
         ['It rained.']
     """
 
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+    _process: subprocess.Popen[bytes] | None = None
 
     def __call__(
         self, data: bytes, name: str, limit: int, encoding: str | None = None

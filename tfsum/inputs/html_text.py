@@ -141,7 +141,9 @@ def page_content(data: bytes) -> Document:
         note = f"it has more than {TAGS} tags, so that all of its text is read, menus too"
         return Document(html_lines(page), [note])
     words = len(page.text_content().split())
-    _join_lines(page)
+    # a space for every new line that means no more than one, which trafilatura may keep
+    for text in page.xpath("//text()[contains(., '\n') and not(ancestor::pre)]"):
+        setattr(text.getparent(), "tail" if text.is_tail else "text", _NEW_LINE.sub(" ", text))
     for element in list(page.iter()):
         if not isinstance(element.tag, str) or element.getparent() is None:
             continue
@@ -154,17 +156,15 @@ def page_content(data: bytes) -> Document:
             element.tail = f" {element.tail}"
             element.drop_tag()
 
-    # with `include_tables=False` alone, the rows of a table are in the text of short pages
-    options = {"include_tables": False, "prune_xpath": _TABLE, "favor_recall": True}
     headings = dict(_headings(page))
-    article = trafilatura.extract(page, include_comments=False, **options) or ""
-    return Document("\n".join(_with_headings(article.split("\n"), headings)))
-
-
-def _join_lines(page: HtmlElement) -> None:
-    """Puts a space for every new line that means no more than one, which trafilatura may keep."""
-    for text in page.xpath("//text()[contains(., '\n') and not(ancestor::pre)]"):
-        setattr(text.getparent(), "tail" if text.is_tail else "text", _NEW_LINE.sub(" ", text))
+    article = trafilatura.extract(
+        page,
+        include_comments=False,
+        include_tables=False,
+        prune_xpath=_TABLE,  # else the rows of a table are in the text of short pages
+        favor_recall=True,
+    )
+    return Document("\n".join(_with_headings((article or "").split("\n"), headings)))
 
 
 def _headings(page: HtmlElement) -> Iterator[tuple[str, str]]:

@@ -299,13 +299,12 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> tuple[str, li
 
 def _replaced(data: bytes, encoding: str) -> tuple[str, list[str]]:
     """The text, with U+FFFD for what cannot be decoded, and the notes."""
-    text, notes = data.decode(encoding, errors="replace"), []
-    if encoding != "utf-8":
-        notes.append(f"read as {encoding.replace('_', '-')}; --encoding names another")
-
+    text = data.decode(encoding, errors="replace")
     broken = text.count("\ufffd")
     if encoding.startswith("utf"):  # which can write U+FFFD
         broken -= data.count("\ufffd".encode(encoding))
-    if broken > 0:
-        notes.append(f"{broken} place(s) were not {encoding.upper()}, read as U+FFFD")
-    return text, notes
+    notes = {
+        f"read as {encoding.replace('_', '-')}; --encoding names another": encoding != "utf-8",
+        f"{broken} place(s) were not {encoding.upper()}, read as U+FFFD": broken > 0,
+    }
+    return text, [note for note, applies in notes.items() if applies]

@@ -77,12 +77,8 @@ def split_mailbox(data: bytes) -> list[bytes]:
         >>> [mail[:10] for mail in split_mailbox(box % 1 + box % 2)]
         [b'Subject: 1', b'Subject: 2']
     """
-    begins = list(_BEGIN.finditer(data))
-    if not begins:
-        return [data]
-    ends = [*(begin.start() for begin in begins[1:]), len(data)]
-    mails = [data[begin.end() : end] for begin, end in zip(begins, ends)]
-    return [re.sub(rb"(?m)^>(>*From )", rb"\1", mail) for mail in mails]
+    mails = _BEGIN.split(data)[1:]
+    return [re.sub(rb"(?m)^>(>*From )", rb"\1", mail) for mail in mails] or [data]
 
 
 def mailbox_contents(data: bytes) -> list[Document]:
@@ -105,14 +101,12 @@ def mail_content(data: bytes) -> Document:
         >>> content.text, content.left_out
         ('It did.', '> Did it rain?')
     """
-    parsed = email.message_from_bytes(data, _class=EmailMessage, policy=_Policy())
-    message = cast(EmailMessage, parsed)
+    message = cast(EmailMessage, email.message_from_bytes(data, EmailMessage, policy=_Policy()))
     content = _content(message, str(message.get("Subject", "")))
     if not content.text:  # it says nothing of its own: a reader gets what it quotes
         return dataclasses.replace(content, text=content.left_out, left_out="")
-    if content.left_out:
-        words = len(content.left_out.split())
-        content.notes.append(f"{words} words of quoted mail and signatures are left out")
+    if words := content.left_out.split():
+        content.notes.append(f"{len(words)} words of quoted mail and signatures are left out")
     return content
 
 

@@ -23,31 +23,36 @@ _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]+)\]\]")  # [[page|words]]
 _BREAKS = ("softbreak", "hardbreak")
 
 _BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.S)
-_DISPLAYED = re.compile(
-    r"\n?\\\[.*?\\\]\n?|\n?\$\$.*?\$\$\n?"
-    r"|\n?\\begin\{(equation|align|gather|multline|eqnarray|displaymath|figure|table|tabular|tabularx"
-    r"|longtable|tikzpicture|lstlisting|verbatim|Verbatim|Highlighting|minted|algorithm|algorithmic"
-    r"|thebibliography)(\*?)\}"
-    r".*?\\end\{\1\2\}\n?",
-    re.S,
-)
-_NO_PROSE = re.compile(
-    r"(?<!\\)%[^\n]*\n?"
-    r"|\\(?:maketitle|tableofcontents|newpage|clearpage|noindent)\b"
-    r"|\\(?:begin|end)\{(?:columns?|minipage|multicols)\}(?:\[[^\]]*\])?(?:\{[^}]*\})?"
-    r"|\\def\\\w+\{(?:[^{}]|\{[^{}]*\})*\}"
-    r"|\\(?:bibliography|bibliographystyle|label|usepackage|include|input|href|index\w*)\*?(?:\[[^\]]*\])?\{[^}]*\}"
-    r"|[~ ]?\(?\\(?:eq|auto|c|C|page)?ref\*?\{[^}]*\}\)?"
-    r"|[~ ]?\\(?:no)?cite\w*\*?(?:\[[^\]]*\])*\{[^}]*\}",
+# What is replaced in a body, in this order.
+_REWRITES = (
+    (r"\\verb\*?([^\w\s])(.*?)\1", r"\2"),
+    (  # what stands alone
+        r"(?s)\n?\\\[.*?\\\]\n?|\n?\$\$.*?\$\$\n?"
+        r"|\n?\\begin\{(equation|align|gather|multline|eqnarray|displaymath|figure|table|tabular|tabularx"
+        r"|longtable|tikzpicture|lstlisting|verbatim|Verbatim|Highlighting|minted|algorithm|algorithmic"
+        r"|thebibliography)(\*?)\}"
+        r".*?\\end\{\1\2\}\n?",
+        " ",
+    ),
+    (  # what is no prose
+        r"(?<!\\)%[^\n]*\n?"
+        r"|\\(?:maketitle|tableofcontents|newpage|clearpage|noindent)\b"
+        r"|\\(?:begin|end)\{(?:columns?|minipage|multicols)\}(?:\[[^\]]*\])?(?:\{[^}]*\})?"
+        r"|\\def\\\w+\{(?:[^{}]|\{[^{}]*\})*\}"
+        r"|\\(?:bibliography|bibliographystyle|label|usepackage|include|input|href|index\w*)\*?(?:\[[^\]]*\])?\{[^}]*\}"
+        r"|[~ ]?\(?\\(?:eq|auto|c|C|page)?ref\*?\{[^}]*\}\)?"
+        r"|[~ ]?\\(?:no)?cite\w*\*?(?:\[[^\]]*\])*\{[^}]*\}",
+        "",
+    ),
+    (
+        r"\\(?:part|chapter|(?:sub)*section|paragraph|frametitle|begin\{frame\})\*?"
+        r"(?:\[[^\]]*\])?\{([^{}]*)\}",
+        "\n\n\\1\n\n",
+    ),
+    (r"\\item(?:\s*\[([^\]]*)\])?", "\n\n\\1 "),
 )
 _INCLUDED = re.compile(r"^[^%\n]*\\(?:include|input|subfile)\{", re.M)
 _NOTE = re.compile(r"\\footnote(?:<[^>]*>)?(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}")
-_HEADING = re.compile(
-    r"\\(?:part|chapter|(?:sub)*section|paragraph|frametitle|begin\{frame\})\*?"
-    r"(?:\[[^\]]*\])?\{([^{}]*)\}"
-)
-_VERB = re.compile(r"\\verb\*?([^\w\s])(.*?)\1")
-_ITEM = re.compile(r"\\item(?:\s*\[([^\]]*)\])?")
 
 
 def markdown_content(text: str) -> Document:
@@ -113,9 +118,9 @@ def latex_content(text: str) -> Document:
         'Rain\\n\\nIt rained 5% more.'
     """
     body = _BODY.search(text)
-    prose = _DISPLAYED.sub(" ", _VERB.sub(r"\2", body[1] if body else text))
-    prose = _NO_PROSE.sub("", prose)
-    prose = _ITEM.sub("\n\n\\1 ", _HEADING.sub("\n\n\\1\n\n", prose))
+    prose = body[1] if body else text
+    for pattern, rewrite in _REWRITES:
+        prose = re.sub(pattern, rewrite, prose)
     parts = re.split(r"\n\s*\n", prose)  # each with its footnotes behind it
     noted = "\n\n".join("\n\n".join([_NOTE.sub("", part), *_NOTE.findall(part)]) for part in parts)
     said = LatexNodes2Text(math_mode="text").latex_to_text(noted)

@@ -101,8 +101,8 @@ def pdf_content(data: bytes) -> Document:
     ]
     text = flowing("\n\n".join(filter(None, blocks)))
     if not text:  # its syntax is not quite right
-        damaged = pypdf.PdfReader(io.BytesIO(data)).pages
-        text = flowing("\n".join(page.extract_text() for page in damaged))
+        file = pypdf.PdfReader(io.BytesIO(data))
+        text = flowing("\n".join(page.extract_text() for page in file.pages))
         return Document(text, ["is damaged; its lines are in the order of the file"])
     return Document(text)
 
@@ -220,8 +220,10 @@ def _columns(words: list[LTTextLine], narrowest: float) -> Iterator[list[LTTextL
 def _parts(rows: list[_Row], gaps: _Gaps) -> list[list[LTTextLine]]:
     """The words between gaps, from left to right."""
     edges = [-math.inf, *((left + right) / 2 for left, right in gaps), math.inf]
-    words = list(itertools.chain(*rows))
-    return [[word for word in words if a <= word.x0 < b] for a, b in itertools.pairwise(edges)]
+    return [
+        [word for row in rows for word in row if left <= word.x0 < right]
+        for left, right in itertools.pairwise(edges)
+    ]
 
 
 def _strips(rows: list[_Row]) -> Iterator[tuple[list[_Row], _Gaps]]:

@@ -163,19 +163,29 @@ def _documents(
     kind: str, data: bytes, name: str, field: str | None, encoding: str | None, id: str | None
 ) -> Iterator[Document]:
     if field is not None and kind in ("text", "rows", JSON):
-        if kind == "text":
-            _check_rows(decode(data, name, encoding)[0], name, field)
+        if kind == "text":  # prose is refused, whose every line would be a wrong row of a table
+            text, _ = decode(data, name, encoding)
+            header, *_ = text.split("\n", 1)
+            require(
+                field in header or "{" in text[:10_000],
+                f"{name}: is text, and its first line ({header[:40]!r}) does not name the field"
+                f" {field!r}; expected JSON lines, or a table with a header line; without --field a"
+                " file is one text",
+                DataError,
+            )
         yield from row_documents(data, name, field, id, encoding)
     elif kind == "rows":
-        found = found_fields(data, name, encoding)
         raise DataError(
-            f"{name}: holds rows ({found}); `tfsum summarize --field text`"
-            " reads them, where text is the field that holds it"
+            f"{name}: holds rows ({found_fields(data, name, encoding)}); `tfsum summarize --field"
+            " text` reads them, where text is the field that holds it"
         )
     elif kind not in READ:
+        cure = "; decompress it first" * kind.endswith("-compressed")
+        if kind == JSON:
+            cure = "; of an array of objects, `--field text` reads them, where text holds the text"
         raise DataError(
             f"{name}: is {kind}, expected text, HTML, PDF, Word (.docx), OpenDocument, RTF, EPUB,"
-            f" mail, Markdown, LaTeX, a notebook, or rows of fields{_cure(kind)}"
+            f" mail, Markdown, LaTeX, a notebook, or rows of fields{cure}"
         )
     elif kind == "text":
         text, notes = decode(data, name, encoding)
@@ -185,25 +195,6 @@ def _documents(
         for number, document in enumerate(documents, start=1):
             label = f"{name}:{number}" if len(documents) > 1 else name
             yield dataclasses.replace(document, name=label)
-
-
-def _check_rows(text: str, name: str, field: str) -> None:
-    """Refuses prose, whose every line would be a wrong row of a table."""
-    header, *_ = text.split("\n", 1)
-    require(
-        field in header or "{" in text[:10_000],
-        f"{name}: is text, and its first line ({header[:40]!r}) does not name the field {field!r};"
-        " expected JSON lines, or a table with a header line; without --field a file is one text",
-        DataError,
-    )
-
-
-def _cure(kind: str) -> str:
-    if kind.endswith("-compressed"):
-        return "; decompress it first"
-    if kind == JSON:
-        return "; of an array of objects, `--field text` reads them, where text holds the text"
-    return ""
 
 
 def read_plain(name: str) -> Document:

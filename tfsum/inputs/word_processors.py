@@ -20,6 +20,7 @@ _PART = re.compile(r"word/(document|footnotes|endnotes|comments|styles)\d*\.xml"
 _LEFT_OUT_OF_ODT = frozenset(
     ["tracked-changes", "annotation", "note-citation", "sequence-decls", "forms", "hidden-text"]
 )
+_CHARACTERS = {"tab": " ", "ptab": " ", "noBreakHyphen": "-"}  # elements that stand for one
 _PRIVATE = 0xE000  # first of the characters that only a font of symbols has
 
 
@@ -40,10 +41,12 @@ def word_content(data: bytes) -> Document:
     document = _Document(parts)
     document.read(parts["document"])
 
-    notes = ["hidden text is not read"] if document.has_hidden else []
     has_comments = "comments" in parts and any(map(str.strip, parts["comments"].itertext()))
-    notes += ["the comments are not read"] * has_comments
-    return of_paragraphs(document.paragraphs, notes)
+    return of_paragraphs(
+        document.paragraphs,
+        ["hidden text is not read"] * document.has_hidden
+        + ["the comments are not read"] * has_comments,
+    )
 
 
 def _name(element: Element) -> str:
@@ -67,10 +70,9 @@ class _Document:
     """
 
     def __init__(self, parts: dict[str, Element]) -> None:
-        self.paragraphs: list[str] = []
+        self.paragraphs = [""]  # the last one is still read
         self.has_hidden = False
         self._last = ""  # text before a line break
-        self._goes_on = False  # whether the mark of the last paragraph is deleted
         self._notes = {
             (kind, _value(note, "id")): note
             for kind in ("footnote", "endnote")
@@ -94,12 +96,9 @@ class _Document:
 
     def _read_paragraph(self, paragraph: Element) -> None:
         after: list[Element] = []
-        text = "".join(self._pieces(paragraph, after))
-        if self._goes_on:
-            self.paragraphs[-1] += text
-        else:
-            self.paragraphs.append(text)
-        self._goes_on = paragraph.find("{*}pPr/{*}rPr/{*}del") is not None
+        self.paragraphs[-1] += "".join(self._pieces(paragraph, after))
+        if paragraph.find("{*}pPr/{*}rPr/{*}del") is None:  # its mark is not deleted
+            self.paragraphs.append("")
         for element in after:
             self.read(element)
 
@@ -112,10 +111,8 @@ class _Document:
                 yield self._last
             elif name in ("br", "cr"):
                 yield "\n" if _ENDED.fullmatch(self._last) else " "
-            elif name in ("tab", "ptab"):
-                yield " "
-            elif name == "noBreakHyphen":
-                yield "-"
+            elif name in _CHARACTERS:
+                yield _CHARACTERS[name]
             elif name == "sym":
                 code = int(_value(child, "char") or "20", 16)
                 yield chr(code) if code < _PRIVATE else ""
@@ -153,13 +150,17 @@ def epub_content(data: bytes) -> Document:
         path = next(container.iterfind(".//{*}rootfile")).attrib["full-path"]
         package = ElementTree.fromstring(archive.read(path))
         items = {item.get("id"): item for item in package.iterfind(".//{*}item")}
-        chapters = []
-        for reference in package.iterfind(".//{*}itemref"):
-            item = items[reference.attrib["idref"]]
-            if reference.get("linear") == "no" or "nav" in item.get("properties", "").split():
-                continue
-            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.attrib["href"]))
-            chapters.append(html_lines(lxml.html.document_fromstring(archive.read(name))))
+        read = [
+            items[reference.attrib["idref"]]
+            for reference in package.iterfind(".//{*}itemref")
+            if reference.get("linear") != "no"
+        ]
+        names = [
+            posixpath.normpath(posixpath.join(posixpath.dirname(path), item.attrib["href"]))
+            for item in read
+            if "nav" not in item.get("properties", "").split()
+        ]
+        chapters = [html_lines(lxml.html.document_fromstring(archive.read(name))) for name in names]
     return of_paragraphs(chapters)
 
 
@@ -213,5 +214,7 @@ def rtf_content(data: bytes) -> Document:
     """
     from striprtf.striprtf import rtf_to_text
 
-    notes = ["the footnotes are not read"] * (rb"\footnote" in data)
-    return Document(rtf_to_text(data.decode("latin-1"), errors="ignore").strip(), notes)
+    return Document(
+        rtf_to_text(data.decode("latin-1"), errors="ignore").strip(),
+        ["the footnotes are not read"] * (rb"\footnote" in data),
+    )

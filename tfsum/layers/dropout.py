@@ -7,16 +7,17 @@ number.
 """
 
 import contextlib
-import threading
+import contextvars
 from collections.abc import Iterator
 
 from keras import ops, random, saving
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
 
-_step = threading.local()  # each replica traces its step in its own thread
+# Each replica traces its step in its own thread, which has a context of its own.
+_step: contextvars.ContextVar[Tensor | None] = contextvars.ContextVar("step", default=None)
 
 
 @contextlib.contextmanager
@@ -39,12 +40,11 @@ def dropout_step(number: Tensor) -> Iterator[None]:
         >>> bool((masks[0] == masks[1]).all()), bool((masks[0] == masks[2]).all())
         (True, False)
     """
-    previous = getattr(_step, "number", None)
-    _step.number = number
+    before = _step.set(number)
     try:
         yield
     finally:
-        _step.number = previous
+        _step.reset(before)
 
 
 class StepSeedGenerator(random.SeedGenerator):
@@ -60,7 +60,7 @@ class StepSeedGenerator(random.SeedGenerator):
 
     def next(self, ordered=True):
         """The next seed, int (2,)."""
-        number = getattr(_step, "number", None)
+        number = _step.get()
         if number is None:
             return super().next(ordered=ordered)
         state = ops.convert_to_tensor(self.state)
@@ -97,8 +97,7 @@ class Dropout(Layer):
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: object):
         super().__init__(**kwargs)
-        if not 0 <= rate < 1:
-            raise Error(f"Dropout: rate is {rate}; it must be at least 0 and below 1")
+        require(0 <= rate < 1, f"Dropout: rate is {rate}; it must be at least 0 and below 1")
         self.rate = rate
         if rate:
             self.seed_generator = StepSeedGenerator(seed)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from keras import backend, distribution, initializers, layers, ops, saving
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.layer import Layer
 from tfsum.layers.masks import additive_mask, combine_masks
@@ -105,11 +105,11 @@ class MultiHeadAttention(Layer):
         **kwargs: object,
     ):
         super().__init__(**kwargs)
-        if num_heads < 1 or d_model % num_heads:
-            raise Error(
-                f"MultiHeadAttention: {num_heads} heads do not divide a width of {d_model}; "
-                "choose num_heads among the divisors of d_model"
-            )
+        require(
+            num_heads > 0 and d_model % num_heads == 0,
+            f"MultiHeadAttention: {num_heads} heads do not divide a width of {d_model}; "
+            "choose num_heads among the divisors of d_model",
+        )
         self.num_heads, self.d_model, self.dropout = num_heads, d_model, dropout
         initializer = initializers.get(kernel_initializer)
 

@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops, saving
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
@@ -53,8 +53,7 @@ def encode_positions(positions: Tensor, d_model: int) -> Tensor:
         >>> tuple(encode_positions(np.array([[0, 5000]]), 8).shape)
         (1, 2, 8)
     """
-    if d_model < 1:
-        raise Error(f"positional_encoding: d_model is {d_model}; it must be at least 1")
+    require(d_model >= 1, f"positional_encoding: d_model is {d_model}; it must be at least 1")
     pairs = np.arange((d_model + 1) // 2, dtype=np.float64)
     frequencies = np.power(10000.0, -2.0 * pairs / d_model).astype(np.float32)
     angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies  # (..., D/2)

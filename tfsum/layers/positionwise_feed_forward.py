@@ -4,7 +4,7 @@ import math
 
 from keras import initializers, layers, ops, saving
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.layer import Layer
 from tfsum.tensor import Tensor
@@ -70,11 +70,11 @@ class PositionwiseFeedForward(Layer):
         **kwargs: object,
     ):
         super().__init__(**kwargs)
-        if activation not in ACTIVATIONS:
-            raise Error(
-                f"PositionwiseFeedForward: activation {activation!r}; known are"
-                f" {', '.join(ACTIVATIONS)}"
-            )
+        require(
+            activation in ACTIVATIONS,
+            f"PositionwiseFeedForward: activation {activation!r}; known are"
+            f" {', '.join(ACTIVATIONS)}",
+        )
         self.d_model, self.feed_forward_width = d_model, feed_forward_width
         initializer = initializers.get(kernel_initializer)
         self.inner = layers.Dense(

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.layer import Layer
 from tfsum.layers.multi_head_attention import MultiHeadAttention
@@ -46,8 +46,10 @@ class ResidualLayer(Layer):
         **kwargs: object,
     ):
         super().__init__(**kwargs)
-        if norm not in ("post", "pre"):
-            raise Error(f"{type(self).__name__}: norm is {norm!r}; it must be 'post' or 'pre'")
+        require(
+            norm in ("post", "pre"),
+            f"{type(self).__name__}: norm is {norm!r}; it must be 'post' or 'pre'",
+        )
         self.d_model, self.norm = d_model, norm
         kernel_initializer = keras.initializers.get(kernel_initializer)
         policy = self.dtype_policy

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 from tfsum.formats import (
     assign_weights,
     config_json,
@@ -95,11 +95,11 @@ class Bert(keras.Model):
     ):
         check_backend()
         super().__init__(name=name, **kwargs)
-        if isinstance(vocab_size, dict):
-            raise Error(
-                "Bert: vocab_size is a dict; expected a whole number. A config gives its settings"
-                " by their names: Bert(**config)"
-            )
+        require(
+            not isinstance(vocab_size, dict),
+            "Bert: vocab_size is a dict; expected a whole number. A config gives its settings"
+            " by their names: Bert(**config)",
+        )
         if hidden_act not in ACTIVATIONS:
             raise Error(f"Bert: hidden_act is {hidden_act!r}; known are {', '.join(ACTIVATIONS)}")
         self.config: dict[str, Any] = {
@@ -196,11 +196,11 @@ class Bert(keras.Model):
                 T) below `vocab_size` and `type_vocab_size`.
         """
         if isinstance(token_ids, dict):
-            if "token_ids" not in token_ids:
-                raise Error(
-                    f"Bert: token_ids is missing, the inputs have {', '.join(token_ids)}; expected"
-                    " a dict of token_ids (batch, tokens) and segment_ids (batch, tokens)"
-                )
+            require(
+                "token_ids" in token_ids,
+                f"Bert: token_ids is missing, the inputs have {', '.join(token_ids)}; expected"
+                " a dict of token_ids (batch, tokens) and segment_ids (batch, tokens)",
+            )
             token_ids, segment_ids = token_ids["token_ids"], token_ids.get("segment_ids")
 
         encoded = self.encode(token_ids, segment_ids, training, return_all)

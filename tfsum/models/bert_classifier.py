@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from keras import initializers, layers, metrics, ops, saving
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats import assign_weights, open_folder, weight_names
 from tfsum.layers import Dropout
 from tfsum.models.bert import Bert
@@ -171,11 +171,12 @@ class BertClassifier(WithBert):
         names = weight_names.names_in(stored, HEAD)
         head = {name: stored.tensors[name] for name, _, _ in names if name in stored.tensors}
         encoder = "BertClassifier(Bert.from_pretrained(folder), label_names)"
-        if not head:
-            raise CheckpointError(
-                f"{stored.source}: has no {names[0][0]}, it is no classifier; it holds "
-                f"{stored.parts()}; for an encoder that is to become one: {encoder}"
-            )
+        require(
+            head,
+            f"{stored.source}: has no {names[0][0]}, it is no classifier; it holds "
+            f"{stored.parts()}; for an encoder that is to become one: {encoder}",
+            CheckpointError,
+        )
         if why := other_head(stored):
             raise CheckpointError(
                 f"{stored.source}: {why}; a BertClassifier chooses one of two labels or more for a "
@@ -235,26 +236,30 @@ def other_head(stored: weight_names.StoredModel) -> str | None:
         >>> other_head(weight_names.StoredModel("a folder", {}, tensors, fields=fields))
         "its classifier.weight is trained for problem_type 'regression'"
     """
-    config = stored.fields
     name, _ = stored.name(HEAD[0][0], True)
-    for kind in OTHERS:
-        if kind in str(config.get("architectures")):
-            return f"its {name} is of a {kind}"
-    if not any("pooler" in tensor for tensor in stored.tensors):
-        return f"its {name} is applied to each token (the file has no pooler)"
-    if (problem := config.get("problem_type")) not in (None, "single_label_classification"):
-        return f"its {name} is trained for problem_type {problem!r}"
-    if name in stored.tensors and stored.tensors[name].shape[:1] == (1,):
-        return f"its {name} has 1 row, which gives a number"
-    return None
+    kinds, problem = str(stored.fields.get("architectures")), stored.fields.get("problem_type")
+    reasons = {
+        **{f"is of a {kind}": kind in kinds for kind in OTHERS},
+        "is applied to each token (the file has no pooler)": (
+            not any("pooler" in tensor for tensor in stored.tensors)
+        ),
+        f"is trained for problem_type {problem!r}": (
+            problem not in (None, "single_label_classification")
+        ),
+        "has 1 row, which gives a number": (
+            name in stored.tensors and stored.tensors[name].shape[:1] == (1,)
+        ),
+    }
+    return next((f"its {name} {reason}" for reason, applies in reasons.items() if applies), None)
 
 
 def _label_names(stored: weight_names.StoredModel, rows: int) -> tuple[list[str], float | None]:
     """The label names and the dropout in the configuration of a folder; both are optional there."""
     names = stored.fields.get("id2label") or {str(i): f"LABEL_{i}" for i in range(rows)}
-    if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(rows))):
-        raise CheckpointError(
-            f"{stored.source}: id2label is {names!r}; the classifier has {rows} rows, expected a"
-            f" name for each of 0 to {rows - 1}"
-        )
+    require(
+        isinstance(names, dict) and sorted(names) == sorted(map(str, range(rows))),
+        f"{stored.source}: id2label is {names!r}; the classifier has {rows} rows, expected a"
+        f" name for each of 0 to {rows - 1}",
+        CheckpointError,
+    )
     return [str(names[str(i)]) for i in range(rows)], stored.fields.get("classifier_dropout")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from keras import initializers, layers, metrics, ops, saving
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats import assign_weights, open_folder, weight_names
 from tfsum.layers.layer import Layer
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
@@ -303,9 +303,10 @@ def _untied_heads(stored: weight_names.StoredModel) -> dict[str, np.ndarray]:
     tensors = {k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}
     for name, twin in weight_names.TIED.items():
         copy = tensors.pop(name, None)
-        if copy is not None and not np.array_equal(copy, stored.tensors.get(twin, copy)):
-            raise CheckpointError(
-                f"{stored.source}: {name} is not {twin}; tfsum's masked-language-model head is tied"
-                " to the word embedding, as BERT's is: tie the weights and save the model again"
-            )
+        require(
+            copy is None or np.array_equal(copy, stored.tensors.get(twin, copy)),
+            f"{stored.source}: {name} is not {twin}; tfsum's masked-language-model head is tied"
+            " to the word embedding, as BERT's is: tie the weights and save the model again",
+            CheckpointError,
+        )
     return tensors

@@ -160,7 +160,9 @@ class BertSumAbs(BertSum, EncoderDecoder):
     @classmethod
     def head_sizes(cls, arguments: dict, width: int, tensors: dict) -> dict[str, tuple]:
         """Returns the shapes of the decoder's layers; the others are sized by the encoder."""
-        kernel = (width, arguments["feed_forward_width"])
         return assign_weights.layer_sizes(
-            "decoder", arguments["num_decoder_layers"], kernel, tensors
+            "decoder",
+            arguments["num_decoder_layers"],
+            (width, arguments["feed_forward_width"]),
+            tensors,
         )

@@ -8,7 +8,7 @@ from keras import backend, ops
 
 from tfsum.decoding import Greedy, Strategy
 from tfsum.decoding.strategy import Source, ids_of
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers import CopyAttention, padding_mask
 from tfsum.layers.copy_attention import last_two
 from tfsum.layers.known_values import check_ids
@@ -54,8 +54,10 @@ class EncoderDecoder(Model):
     @property
     def sizes_of_ids(self) -> dict[str, int]:
         """Input of ids -> the number of its embeddings."""
-        targets = self.target_embedding.input_dim
-        return {"source_ids": self.source_vocabulary_size, "target_ids": targets}
+        return {
+            "source_ids": self.source_vocabulary_size,
+            "target_ids": self.target_embedding.input_dim,
+        }
 
     def read(self, source: Source, training: bool | None = None) -> tuple[Tensor, Tensor]:
         """Encodes sources.
@@ -351,11 +353,11 @@ class EncoderDecoder(Model):
 
 def _whole_numbers(name: str, ids: Tensor) -> np.ndarray:
     values = np.asarray(ids)
-    if values.ndim != 2 or values.dtype.kind not in "iu":
-        raise Error(
-            f"generate: {name} are {values.dtype} of shape {list(values.shape)}; expected whole"
-            " numbers of shape [batch, tokens], each row padded with 0"
-        )
+    require(
+        values.ndim == 2 and values.dtype.kind in "iu",
+        f"generate: {name} are {values.dtype} of shape {list(values.shape)}; expected whole"
+        " numbers of shape [batch, tokens], each row padded with 0",
+    )
     return values.astype(np.int32)
 
 

@@ -309,11 +309,11 @@ class Model(keras.Model):
         self.refuse(loss=loss, loss_weights=loss_weights, weighted_metrics=weighted_metrics)
         takes_metrics = type(self).metric_inputs is not Model.metric_inputs
         own = ", ".join(mean.name for mean in [*self.loss_terms, *self.measures]) or "the loss"
-        if metrics and not (takes_metrics and _on_tensorflow()):
-            raise Error(
-                f"{type(self).__name__}.compile: metrics is {metrics!r}; expected none for this"
-                f" model and backend; fit and evaluate report {own}"
-            )
+        require(
+            not metrics or (takes_metrics and _on_tensorflow()),
+            f"{type(self).__name__}.compile: metrics is {metrics!r}; expected none for this"
+            f" model and backend; fit and evaluate report {own}",
+        )
 
         self.has_metrics = bool(metrics)
         super().compile(optimizer=optimizer, metrics=metrics, **kwargs)

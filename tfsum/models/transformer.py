@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from keras import initializers, layers, ops, saving
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats import assign_weights, config_json, model_folder, weight_names
 from tfsum.layers import Decoder, Encoder, PositionalEncoding
 from tfsum.models.encoder_decoder import EncoderDecoder
@@ -161,8 +161,13 @@ class Transformer(EncoderDecoder):
     def _embedding(self, name: str, rows: int) -> layers.Embedding:
         """A table whose rows, multiplied by sqrt(D) before positions are added, have variance 1."""
         width = self.config["d_model"]
-        normal = initializers.RandomNormal(stddev=width**-0.5)
-        return layers.Embedding(rows, width, normal, name=name, dtype=self.dtype_policy)
+        return layers.Embedding(
+            rows,
+            width,
+            initializers.RandomNormal(stddev=width**-0.5),
+            name=name,
+            dtype=self.dtype_policy,
+        )
 
     def build(self, input_shape: object = None) -> None:
         if self.built:
@@ -209,13 +214,17 @@ class Transformer(EncoderDecoder):
         path = f"{folder}/config.json"
         config = config_json.read_json(path)
         kind = config.pop("model_type", None)
-        if kind != "transformer":
-            raise CheckpointError(
-                f"{path}: model_type is {kind!r}; Transformer reads 'transformer'"
-            )
+        require(
+            kind == "transformer",
+            f"{path}: model_type is {kind!r}; Transformer reads 'transformer'",
+            CheckpointError,
+        )
 
-        if "source_vocabulary_size" not in config:
-            raise CheckpointError(f"{path}: has no source_vocabulary_size; fetch the file again")
+        require(
+            "source_vocabulary_size" in config,
+            f"{path}: has no source_vocabulary_size; fetch the file again",
+            CheckpointError,
+        )
         every = config_json.with_defaults(cls, config, f"{path}:") | changes
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         assign_weights.check_sizes(_sizes(every, tensors), tensors, folder)

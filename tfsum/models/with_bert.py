@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from keras import metrics, ops
 
-from tfsum.errors import CheckpointError, Error
+from tfsum.errors import CheckpointError, require
 from tfsum.formats import assign_weights, config_json, model_folder, weight_names
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
@@ -70,8 +70,11 @@ class WithBert(Model):
     def head_variables(self) -> dict:
         """Returns the weights above the encoder by their path."""
         encoder = set(map(id, self.bert.variables))
-        weights = weight_names.variables_by_path(self)
-        return {path: weight for path, weight in weights.items() if id(weight) not in encoder}
+        return {
+            path: weight
+            for path, weight in weight_names.variables_by_path(self).items()
+            if id(weight) not in encoder
+        }
 
     def head_names(self) -> list[tuple[str, str, bool]]:
         """Lists (name in the file, path, transposed) of these weights: by default their paths."""
@@ -130,12 +133,12 @@ class BertSum(WithBert):
         super().__init__(bert, **kwargs)
         longest = self.bert.config["max_position_embeddings"]
         self.window_length = window_length or longest
-        if self.window_length > longest:
-            raise Error(
-                f"{type(self).__name__}: windows of {self.window_length} tokens, and the encoder"
-                f" has positions for {longest}; take fewer, or load it with"
-                f" max_position_embeddings={self.window_length}"
-            )
+        require(
+            self.window_length <= longest,
+            f"{type(self).__name__}: windows of {self.window_length} tokens, and the encoder"
+            f" has positions for {longest}; take fewer, or load it with"
+            f" max_position_embeddings={self.window_length}",
+        )
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike, **changes: Any) -> Self:
@@ -153,18 +156,20 @@ class BertSum(WithBert):
         """
         path = f"{folder}/config.json"
         config = config_json.read_json(path)
-        if cls.section not in config:
-            raise CheckpointError(
-                f"{path}: not a {cls.__name__} ({cls.section!r} is missing); Bert.from_pretrained"
-                " reads an encoder alone"
-            )
+        require(
+            cls.section in config,
+            f"{path}: not a {cls.__name__} ({cls.section!r} is missing); Bert.from_pretrained"
+            " reads an encoder alone",
+            CheckpointError,
+        )
 
         arguments = config[cls.section]
-        if not isinstance(arguments, dict):
-            raise CheckpointError(
-                f"{path}: {cls.section} is a {type(arguments).__name__}; it must be an object with"
-                f" the arguments of {cls.__name__}"
-            )
+        require(
+            isinstance(arguments, dict),
+            f"{path}: {cls.section} is a {type(arguments).__name__}; it must be an object with"
+            f" the arguments of {cls.__name__}",
+            CheckpointError,
+        )
 
         every = config_json.with_defaults(cls, arguments, f"{path}: {cls.section}") | changes
         bert = config_json.read_bert_config(folder)

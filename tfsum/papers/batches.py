@@ -75,9 +75,8 @@ def _cut(
     for row in rows:
         group.append(row)
         longest = max(longest, lengths[row])
-        size = len(group) * longest
-        if summaries and len(group) > MOST_SUMMARIES:
-            size += TOO_MANY
+        has_too_many = summaries and len(group) > MOST_SUMMARIES
+        size = len(group) * longest + TOO_MANY * has_too_many
         if size == limit:
             yield group
             group, longest = [], 0

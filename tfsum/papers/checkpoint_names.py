@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats.weight_names import (
     DENSE,
     NO_WEIGHT,
@@ -17,6 +17,7 @@ from tfsum.formats.weight_names import (
     bert_names,
     named_tensors,
     rows_of,
+    rows_of_layers,
     variables_by_path,
 )
 from tfsum.layers.positional_encoding import positional_encoding
@@ -117,19 +118,15 @@ def bertsum_names(
     encoder = bert_names(model.bert.config["num_hidden_layers"], BERT)
     names = [(file, f"bert/{path}", transposed) for file, path, transposed in encoder]
     if isinstance(model, BertSumAbs):
+        number = model.config["num_decoder_layers"]
         names += rows_of(DECODER)
-        for i in range(model.config["num_decoder_layers"]):
-            names += rows_of(
-                DECODER_LAYER, f"decoder.transformer_layers.{i}.", f"decoder/layer_{i}/"
-            )
+        names += rows_of_layers(number, DECODER_LAYER, "decoder.transformer_layers.", "decoder/")
         return [*names, ("generator.0.bias", "output_bias", False)]
 
     head = rows_of(HEADS[model.config["head"]], prefix, "head/")
     if model.config["head"] == "transformer":
-        for i in range(model.config["head_layers"]):
-            head += rows_of(
-                SENTENCE_LAYER, f"{prefix}transformer_inter.{i}.", f"head/encoder/layer_{i}/"
-            )
+        number, inter = model.config["head_layers"], f"{prefix}transformer_inter."
+        head += rows_of_layers(number, SENTENCE_LAYER, inter, "head/encoder/")
     return names + [row for row in head if row[0].removeprefix(prefix) not in UNUSED]
 
 
@@ -241,17 +238,19 @@ def without_buffers(
         part = expected[:, : stored.shape[1], : stored.shape[-1]] if stored.ndim == 3 else expected
         fits = stored.shape == part.shape and stored.size > 0
         # nor is what is no number
-        if not fits or not np.abs(stored - part.astype(np.float32)).max() <= BUFFER_ERROR:
-            raise CheckpointError(
-                f"{source}: {name} {list(stored.shape)} is not the {BUFFERS[name.split('.')[-1]]}"
-            )
+        require(
+            fits and np.abs(stored - part.astype(np.float32)).max() <= BUFFER_ERROR,
+            f"{source}: {name} {list(stored.shape)} is not the {BUFFERS[name.split('.')[-1]]}",
+            CheckpointError,
+        )
 
     if TIED[0] in weights and TIED[1] in weights:
         output = weights.pop(TIED[0])
-        if not np.array_equal(output, weights[TIED[1]]):
-            raise CheckpointError(
-                f"{source}: {TIED[0]} differs from {TIED[1]}, and PreSumm ties them; this file is"
-                " of another program"
-            )
+        require(
+            np.array_equal(output, weights[TIED[1]]),
+            f"{source}: {TIED[0]} differs from {TIED[1]}, and PreSumm ties them; this file is"
+            " of another program",
+            CheckpointError,
+        )
 
     return weights

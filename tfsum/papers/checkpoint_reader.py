@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfsum.data.preparation import vocabulary_file
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats import assign_weights, config_json, text_settings, torch_file
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import (
@@ -71,12 +71,14 @@ def read_bertsum(
     """
     content = torch_file.read_torch_file(path)
     tensors = content.get("model", content)
-    if not isinstance(tensors, Mapping) or not all(
-        type(name) is str and isinstance(value, np.ndarray) for name, value in tensors.items()
-    ):
-        raise CheckpointError(
-            f"{path}: 'model' is no state_dict of tensors, as BertSum's trainer saves it"
-        )
+    require(
+        isinstance(tensors, Mapping)
+        and all(
+            type(name) is str and isinstance(value, np.ndarray) for name, value in tensors.items()
+        ),
+        f"{path}: 'model' is no state_dict of tensors, as BertSum's trainer saves it",
+        CheckpointError,
+    )
 
     prefix, known = head_prefix(tensors, path), read_options(content.get("opt"), path)
     if head_heads is not None:
@@ -139,21 +141,23 @@ def checkpoint_to_folder(
     pieces = text_settings.read_pieces(file)
     model, notes = read_bertsum(source, bert, **changes)
     rows = model.bert.config["vocab_size"]
-    if len(pieces) != rows:
-        raise CheckpointError(
-            f"{file}: {len(pieces)} word pieces, and {source} has {rows} rows for them; give the "
-            "vocabulary of its BERT"
-        )
+    require(
+        len(pieces) == rows,
+        f"{file}: {len(pieces)} word pieces, and {source} has {rows} rows for them; give the "
+        "vocabulary of its BERT",
+        CheckpointError,
+    )
 
     if isinstance(model, BertSumAbs):
         ids = {piece: i for i, piece in enumerate(pieces)}
         special = [ids.get(token) for token in (START, END)]
-        if special != [model.start_id, model.end_id]:
-            raise CheckpointError(
-                f"{file}: {START} and {END} have the ids {special}, and PreSumm's summaries begin"
-                f" with {model.start_id} and end with {model.end_id}; give the vocabulary of its"
-                " BERT"
-            )
+        require(
+            special == [model.start_id, model.end_id],
+            f"{file}: {START} and {END} have the ids {special}, and PreSumm's summaries begin"
+            f" with {model.start_id} and end with {model.end_id}; give the vocabulary of its"
+            " BERT",
+            CheckpointError,
+        )
 
     text = text_settings.read_text_settings(vocabulary, lowercase)
     model.save_pretrained(destination, pieces, {"text": text})
@@ -178,11 +182,12 @@ def read_options(options: object, path: str | os.PathLike) -> dict[str, Any]:
     """Checks the `opt` of a file, and returns it as a dict, empty where there is none."""
     if options is None:
         return {}
-    if not isinstance(options, argparse.Namespace | dict):
-        raise CheckpointError(
-            f"{path}: 'opt' is {type(options).__name__}; expected an argparse.Namespace or a dict"
-            " of the arguments of the training command, or none"
-        )
+    require(
+        isinstance(options, argparse.Namespace | dict),
+        f"{path}: 'opt' is {type(options).__name__}; expected an argparse.Namespace or a dict"
+        " of the arguments of the training command, or none",
+        CheckpointError,
+    )
 
     known = dict(options if isinstance(options, dict) else vars(options))
     if wrong := [
@@ -265,8 +270,9 @@ class CheckpointSizes:
 
         layers = self._layers(self.prefix + "transformer_inter.")
         if not layers:
-            names = [name for name in self.tensors if name.startswith(self.prefix)]
-            parts = sorted({name.split(".")[1] for name in names})
+            parts = sorted(
+                {name.split(".")[1] for name in self.tensors if name.startswith(self.prefix)}
+            )
             raise CheckpointError(
                 f"{self.path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
                 "(linear1), the transformer (transformer_inter) and the LSTM (rnn)"
@@ -294,13 +300,17 @@ class CheckpointSizes:
 
     def _stored(self, names: dict[str, str]) -> dict[str, Any]:
         """The arguments that the `opt` has, by a table of its names for them."""
-        known = self.options
-        return {argument: known[name] for argument, name in names.items() if name in known}
+        return {
+            argument: self.options[name] for argument, name in names.items() if name in self.options
+        }
 
     def _layers(self, prefix: str) -> int:
         """The number of layers whose tensors are named by this prefix and the layer's number."""
-        names = [name.removeprefix(prefix) for name in self.tensors if name.startswith(prefix)]
-        parts = [name.split(".")[0] for name in names]
+        parts = [
+            name.removeprefix(prefix).split(".")[0]
+            for name in self.tensors
+            if name.startswith(prefix)
+        ]
         numbers = {int(part[:9]) for part in parts if part.isdecimal()}
         if gaps := [number for number in range(len(numbers)) if number not in numbers]:
             raise CheckpointError(
@@ -311,29 +321,32 @@ class CheckpointSizes:
 
     def _size(self, name: str, axis: int) -> int:
         """The size of a matrix along an axis."""
-        if name not in self.tensors or self.tensors[name].ndim != 2:
-            raise CheckpointError(
-                f"{self.path}: needs the matrix {name} to know the sizes of the model"
-            )
+        require(
+            name in self.tensors and self.tensors[name].ndim == 2,
+            f"{self.path}: needs the matrix {name} to know the sizes of the model",
+            CheckpointError,
+        )
         return self.tensors[name].shape[axis]
 
     def _bert_heads(self, width: int) -> int:
         # a small BERT of the original's own, made with these heads
         if self.options.get("encoder") == "baseline":
             return 8 if self.options.get("task") == "abs" else self.options.get("ext_heads", 8)
-        if width % 64:
-            raise CheckpointError(
-                f"{self.path}: does not contain the number of BERT's attention heads, and its width"
-                f" {width} is none of the published sizes; give it: --heads N, or "
-                "bert={'num_attention_heads': N}"
-            )
+        require(
+            width % 64 == 0,
+            f"{self.path}: does not contain the number of BERT's attention heads, and its width"
+            f" {width} is none of the published sizes; give it: --heads N, or "
+            "bert={'num_attention_heads': N}",
+            CheckpointError,
+        )
         return width // 64
 
     def _heads(self, option: str) -> int:
-        if option not in self.options:
-            raise CheckpointError(
-                f"{self.path}: does not contain the number of attention heads above its BERT (`opt`"
-                f" has no {option}); give it: --head-heads N, or head_heads=N (the papers' commands"
-                " have 8)"
-            )
+        require(
+            option in self.options,
+            f"{self.path}: does not contain the number of attention heads above its BERT (`opt`"
+            f" has no {option}); give it: --head-heads N, or head_heads=N (the papers' commands"
+            " have 8)",
+            CheckpointError,
+        )
         return self.options[option]

@@ -4,7 +4,7 @@ import os
 import pathlib
 from typing import Any
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats import config_json, torch_file
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import bertsum_tensors
@@ -85,11 +85,12 @@ def folder_to_checkpoint(
     """
     config = config_json.read_json(f"{source}/config.json")
     kinds: list[Any] = [kind for kind in (BertSumExt, BertSumAbs) if kind.section in config]
-    if not kinds:
-        raise CheckpointError(
-            f"{source}: is neither a BertSumExt nor a BertSumAbs, which the programs of "
-            f"{' and '.join(FLAVOURS)} have; other formats of a BERT are google and hugging-face"
-        )
+    require(
+        kinds,
+        f"{source}: is neither a BertSumExt nor a BertSumAbs, which the programs of "
+        f"{' and '.join(FLAVOURS)} have; other formats of a BERT are google and hugging-face",
+        CheckpointError,
+    )
 
     return write_bertsum(kinds[0].from_pretrained(source), destination, to)
 

@@ -2,7 +2,7 @@
 
 from keras import layers, ops, saving
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.layers import Dropout
 from tfsum.layers.layer import Layer
 from tfsum.models.sentence_heads import HEADS
@@ -136,10 +136,10 @@ class LSTMHead(Layer):
 
     def __init__(self, d_model: int, dropout: float = 0.1, legacy: bool = False, **kwargs: object):
         super().__init__(**kwargs)
-        if d_model % 2:
-            raise Error(
-                f"LSTMHead: d_model is {d_model}; it must be even, half of it for each direction"
-            )
+        require(
+            d_model % 2 == 0,
+            f"LSTMHead: d_model is {d_model}; it must be even, half of it for each direction",
+        )
 
         self.d_model, self.legacy = d_model, legacy
         self.forward_lstm = LayerNormLSTM(d_model // 2, name="forward", dtype=self.dtype_policy)

@@ -19,7 +19,7 @@ from tfsum.decoding.strategy import (
     reorder_rows,
     row_numbers,
 )
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 from tfsum.tensor import Tensor
 
 # Finite in the original: a blocked beam may still be the best there is.
@@ -146,11 +146,11 @@ class PreSummBeamSearch(Strategy):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.no_repeat_ngram not in (0, 3):
-            raise Error(
-                f"PreSummBeamSearch: no_repeat_ngram is {self.no_repeat_ngram}; PreSumm's search"
-                " has 0 or 3; change it, or take BeamSearch"
-            )
+        require(
+            self.no_repeat_ngram in (0, 3),
+            f"PreSummBeamSearch: no_repeat_ngram is {self.no_repeat_ngram}; PreSumm's search"
+            " has 0 or 3; change it, or take BeamSearch",
+        )
 
     def with_vocabulary(self, words: Sequence[str]) -> "PreSummBeamSearch":
         return dataclasses.replace(self, vocabulary=tuple(words))

@@ -58,10 +58,11 @@ class Detokenizer(tf.Module):
         super().__init__(name="detokenizer")
         self.reversible = is_reversible(vocabulary)
         text_of = _escaped_text if self.reversible else _plain_text
-        special = dict.fromkeys((*_SILENT, *filter(_UNUSED.fullmatch, vocabulary)), b"")
-        special |= {unknown_token: (" " + UNKNOWN).encode()} | (
-            {} if line_break is None else {line_break: b"\n"}
-        )
+        special: dict[str | None, bytes] = {
+            **dict.fromkeys((*_SILENT, *filter(_UNUSED.fullmatch, vocabulary)), b""),
+            unknown_token: f" {UNKNOWN}".encode(),
+            line_break: b"\n",
+        }
         self._lines = line_break is not None
         with tf.init_scope():
             self._texts = tf.constant(

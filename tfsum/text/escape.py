@@ -172,15 +172,13 @@ def _roles(letters: set[str], alone: set[str], changed: dict[int, str]) -> tuple
     unchanged = set(map(ord, letters - set(PIECES))) - changed.keys()
     roles[list(unchanged)] = _LETTER
     for point, text in changed.items():
-        if not text:
-            # An accent goes as was asked for; what only the cleaning drops is kept as bytes.
-            if cleaned.get(point, "-"):
-                roles[point] = _DROPPED
-        elif text[0] == " ":
-            if text.strip() in alone:
-                roles[point] = _ALONE
-        elif set(text) <= letters - set(PIECES):
+        if text and set(text) <= letters - set(PIECES):
             roles[point], longest = _LETTER, max(longest, len(text))
+        elif text.startswith(" ") and text.strip() in alone:
+            roles[point] = _ALONE
+        # An accent goes as was asked for; what only the cleaning drops is kept as bytes.
+        elif not text and cleaned.get(point, "-"):
+            roles[point] = _DROPPED
     roles[_SPACE] = _BLANK
     roles[list(map(ord, SYMBOLS))] = _FIRST_SYMBOL + np.arange(len(SYMBOLS))
     return roles, longest

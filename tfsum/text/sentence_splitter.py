@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.text.hard_wraps import join_hard_wraps
 from tfsum.text.rows import Rows, repeat
 from tfsum.text.splitting_rules import (
@@ -157,11 +157,11 @@ class SentenceSplitter(tf.Module):
 
     def __init__(self, newline: str = "sentence") -> None:
         super().__init__(name="sentence_splitter")
-        if newline not in NEWLINES:
-            raise Error(
-                f"SentenceSplitter: newline is {newline!r}; expected one of"
-                f" {', '.join(map(repr, NEWLINES))}."
-            )
+        require(
+            newline in NEWLINES,
+            f"SentenceSplitter: newline is {newline!r}; expected one of"
+            f" {', '.join(map(repr, NEWLINES))}.",
+        )
         self.newline = newline
 
     def split(
@@ -188,11 +188,11 @@ class SentenceSplitter(tf.Module):
         text = tf.convert_to_tensor(
             text, tf.string if isinstance(text, list) and not text else None
         )
-        if text.dtype != tf.string or text.shape.rank != 1:
-            raise Error(
-                f"SentenceSplitter.split: text is {text.dtype.name} of shape {text.shape}; expected"
-                " strings of shape (B,). Put a single text into a list."
-            )
+        require(
+            text.dtype == tf.string and text.shape.rank == 1,
+            f"SentenceSplitter.split: text is {text.dtype.name} of shape {text.shape}; expected"
+            " strings of shape (B,). Put a single text into a list.",
+        )
         return self._split(text)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)

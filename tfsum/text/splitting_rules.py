@@ -165,5 +165,6 @@ def load_tables(name: str) -> list[dict]:
 
 def _files() -> list[dict]:
     """The contents of the files, those of all languages first."""
-    paths = sorted(LANGUAGES.glob("*.toml"))
-    return [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
+    return [
+        tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(LANGUAGES.glob("*.toml"))
+    ]

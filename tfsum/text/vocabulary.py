@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
-from tfsum.errors import Error, needs_extra
+from tfsum.errors import needs_extra, require
 from tfsum.formats.text_settings import tokenizer_config
 from tfsum.text.escape import PIECES, Escape
 from tfsum.text.normalizer import load_code_point_map
@@ -63,11 +63,11 @@ def learn_vocabulary(
         >>> pieces[:5], "rain" in pieces
         (['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'], True)
     """
-    if iter(texts) is texts:
-        raise Error(
-            "learn_vocabulary: texts can be read only once; give a list or an object that starts"
-            " again with each loop"
-        )
+    require(
+        iter(texts) is not texts,
+        "learn_vocabulary: texts can be read only once; give a list or an object that starts"
+        " again with each loop",
+    )
     if strip_accents is None:
         strip_accents = lowercase
     normal = load_code_point_map(lowercase, strip_accents)
@@ -85,11 +85,11 @@ def learn_vocabulary(
         pieces, escape, spare = [*SPECIAL_TOKENS, *alphabet, *inner], None, []
         gone = dict.fromkeys(map(ord, set(others) - set(alphabet)), "")
         normal = {point: text.translate(gone) for point, text in normal.items()} | gone
-    if size < len(pieces):
-        raise Error(
-            f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are"
-            f" {len(pieces)} pieces; take that size or more, or texts of fewer characters"
-        )
+    require(
+        size >= len(pieces),
+        f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are"
+        f" {len(pieces)} pieces; take that size or more, or texts of fewer characters",
+    )
     learned = _train(_words(texts, escape, normal), [*pieces, *spare], size + len(spare))
     return pieces + learned[len(pieces) + len(spare) :]
 
@@ -130,10 +130,9 @@ def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Cou
     for character, count in raw.items():
         for changed in _normalized(character, normal):
             counts[changed] += count
-    if not counts:
-        raise Error(
-            "learn_vocabulary: found no text in the corpus; is it the right file and column?"
-        )
+    require(
+        counts, "learn_vocabulary: found no text in the corpus; is it the right file and column?"
+    )
     return counts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 from tfsum.formats import model_folder, text_settings
 from tfsum.text.core_word_piece import CoreWordPiece, merge
 from tfsum.text.escape import Escape, is_reversible
@@ -45,10 +45,10 @@ class Vocabulary:
                 f" read by WordPiece.from_file({str(words)!r})"
             )
         self.words = list(words)
-        if not self.words:
-            raise Error(
-                f"{source}: found no word pieces, expected one a line; is it the right file?"
-            )
+        require(
+            self.words,
+            f"{source}: found no word pieces, expected one a line; is it the right file?",
+        )
         if "" in self.words:
             raise Error(
                 f"{source}: line {self.words.index('') + 1} is empty, expected a word piece; remove"
@@ -72,12 +72,12 @@ class Vocabulary:
             )
         self.pad_id, self.unk_id, self.cls_id, self.sep_id = (id_of[token] for token in special)
         self.mask_id = id_of.get("[MASK]")
-        if self.pad_id != 0:
-            raise Error(
-                f"{source}: found [PAD] at id {self.pad_id}, expected at 0, the id of all padding;"
-                " for a new model move it to the first line; a model that was trained with this"
-                " vocabulary cannot be used"
-            )
+        require(
+            self.pad_id == 0,
+            f"{source}: found [PAD] at id {self.pad_id}, expected at 0, the id of all padding;"
+            " for a new model move it to the first line; a model that was trained with this"
+            " vocabulary cannot be used",
+        )
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, unknown_token: str = "[UNK]") -> "Vocabulary":
@@ -138,15 +138,15 @@ class WordPiece(tf.Module):
         super().__init__(name="word_piece")
         installed = importlib.util.find_spec("tensorflow_text") is not None
         ops = ops or ("text" if installed else "core")
-        if ops == "text" and not installed:
-            raise Error(
-                'WordPiece: found ops="text", and TF Text is not installed; pip install'
-                ' tensorflow-text, or use ops="core"'
-            )
-        if ops not in ("text", "core"):
-            raise Error(
-                f'WordPiece: found ops={ops!r}, expected "text" (TF Text) or "core" (TensorFlow)'
-            )
+        require(
+            installed or ops != "text",
+            'WordPiece: found ops="text", and TF Text is not installed; pip install'
+            ' tensorflow-text, or use ops="core"',
+        )
+        require(
+            ops in ("text", "core"),
+            f'WordPiece: found ops={ops!r}, expected "text" (TF Text) or "core" (TensorFlow)',
+        )
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary, unknown_token)
         if strip_accents is None:
