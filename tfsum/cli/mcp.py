@@ -58,8 +58,7 @@ class Lines(io.TextIOWrapper):
 def run(arguments: Arguments) -> int:
     settings = read_settings(McpSettings, arguments)
     root = arguments.root and pathlib.Path(arguments.root)
-    if root and not root.is_dir():
-        arguments.parser.reject(f"--root {root}: no such folder")
+    arguments.parser.require(not root or root.is_dir(), f"--root {root}: no such folder")
     with needs_extra("mcp", "tfsum mcp"):
         import anyio
         import uvicorn

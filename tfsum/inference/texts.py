@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from tfsum.errors import DataError, Error, as_error, needs_extra
+from tfsum.errors import DataError, as_error, needs_extra, require
 from tfsum.loading import load_tensorflow
 from tfsum.request import DOCUMENT_SEPARATOR, TOKEN_BYTES
 
@@ -66,18 +66,22 @@ def check_texts(texts: Iterable[str]) -> list[str]:
         >>> check_texts(("It rained.", "The sun shone."))
         ['It rained.', 'The sun shone.']
     """
-    if isinstance(texts, str):  # whose characters would be taken for texts
-        raise Error("texts is a str; expected a sequence of them, such as [text]")
-    if isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__"):
-        raise Error(
-            f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes"
-            " first; of a dict give list(texts.values()))"
-        )
+    require(  # whose characters would be taken for texts
+        not isinstance(texts, str),
+        "texts is a str; expected a sequence of them, such as [text]",
+    )
+    require(
+        hasattr(texts, "__iter__") and not isinstance(texts, bytes | bytearray | Mapping),
+        f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first;"
+        " of a dict give list(texts.values()))",
+    )
 
     texts = list(texts)
     for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise Error(f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)")
+        require(
+            isinstance(text, str),
+            f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)",
+        )
     return texts
 
 
@@ -103,17 +107,17 @@ def rewrite_newlines(
         >>> rewrite_newlines([b"A bridge\nwas closed.\n\nIt rained."], "paragraph", "sentence")
         ([b'A bridge was closed.\n\nIt rained.'], ['paragraph'])
     """
-    if exported == "line":
-        raise Error(
-            f"newline is {newline!r}, and the model was exported with 'line', for texts with a"
-            ' sentence a line; leave it out, or export the model with newline "auto"'
-        )
+    require(
+        exported != "line",
+        f"newline is {newline!r}, and the model was exported with 'line', for texts with a sentence"
+        ' a line; leave it out, or export the model with newline "auto"',
+    )
     order = ("sentence", "auto", "paragraph", "space")
-    if order.index(newline) < order.index(exported) and exported != "auto":
-        raise Error(
-            f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new"
-            ' line does not end a sentence; leave it out, or export the model with newline "auto"'
-        )
+    require(
+        order.index(newline) >= order.index(exported) or exported == "auto",
+        f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new line"
+        ' does not end a sentence; leave it out, or export the model with newline "auto"',
+    )
 
     if newline == "auto":
         load_tensorflow()  # all else is done without it

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
-from tfsum.serving.request_error import invalid, require
+from tfsum.serving.request_error import require
 from tfsum.tasks.model_choice import AUTO
 
 LONGEST_LINE = 600  # characters of a line that tells what to do with the text
@@ -125,8 +125,10 @@ def _text_of(message: Mapping[str, object]) -> str:
         return content
     parts = content if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
-    if content is None or not all(isinstance(text, str) for text in texts) or not texts:
-        raise invalid("a message: expected a text as content, or parts of the type text alone")
+    require(
+        texts and all(isinstance(text, str) for text in texts),
+        "a message: expected a text as content, or parts of the type text alone",
+    )
     return "\n".join(map(str, texts))
 
 

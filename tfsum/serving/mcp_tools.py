@@ -31,7 +31,7 @@ from mcp.types import (
 from pydantic import BaseModel, Field, TypeAdapter
 
 import tfsum
-from tfsum.errors import Error, as_error
+from tfsum.errors import Error, as_error, require
 from tfsum.inference.texts import tokens_of
 from tfsum.inputs.apart import text_apart
 from tfsum.request import MOST_KEYWORDS, AnswerRecord, Count, Newline, Place, SummaryRequest
@@ -227,8 +227,10 @@ class McpTools:
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """The answer of a tool; what is wrong with a call is an answer too."""
         try:
-            if params.name not in TOOLS:
-                raise Error(f"{params.name}: no such tool; there are {', '.join(TOOLS)}")
+            require(
+                params.name in TOOLS,
+                f"{params.name}: no such tool; there are {', '.join(TOOLS)}",
+            )
             call = TOOLS[params.name](**(params.arguments or {}))
             answer = await self._answer(context, call)
         except Error as error:
@@ -283,8 +285,7 @@ class McpTools:
         texts = await self._texts(call)
         is_list = list in (type(call.text), type(call.document))
         if isinstance(call, SummarizeTool) and call.together:
-            if not is_list:
-                raise Error("text: expected a list of texts, since together=true")
+            require(is_list, "text: expected a list of texts, since together=true")
             together = [document.text for document in texts]
             found = await self._documents.compute(lambda model: model.answer(together, call))
             return found[0].record()
@@ -314,8 +315,10 @@ class McpTools:
 
     async def _texts(self, call: Call) -> list[ReadDocument]:
         """The texts of a call."""
-        if [call.text, call.file, call.document].count(None) != 2:
-            raise Error("expected one of `text`, `file` and `document`")
+        require(
+            [call.text, call.file, call.document].count(None) == 2,
+            "expected one of `text`, `file` and `document`",
+        )
         if call.document is not None:
             found = [self._documents.find(id) for id in _listed(call.document)]
             return [ReadDocument(each.text, call.newline or each.newline) for each in found]
@@ -324,10 +327,10 @@ class McpTools:
         if call.file is not None:
             texts = [await _read_file(call.file, self._root)]
         size = sum(map(len, texts))
-        if size > LARGEST:
-            raise Error(
-                f"{call.file or 'text'} has {size} characters, and may have {LARGEST}; send parts"
-            )
+        require(
+            size <= LARGEST,
+            f"{call.file or 'text'} has {size} characters, and may have {LARGEST}; send parts",
+        )
         return [ReadDocument(text, call.newline) for text in texts]
 
 
@@ -347,12 +350,13 @@ async def _read_file(file: str, root: pathlib.Path | None) -> str:
         is_file = path.is_relative_to(folder) and path.is_file()
     except (OSError, ValueError):  # no name that a file may have
         is_file = False
-    if not is_file:
-        raise Error(
-            f"file: {file[:100]!r} is no file below the server's folder; expected a path in it"
-        )
-    if path.stat().st_size > LARGEST:
-        raise Error(f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one")
+    require(
+        is_file, f"file: {file[:100]!r} is no file below the server's folder; expected a path in it"
+    )
+    require(
+        path.stat().st_size <= LARGEST,
+        f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one",
+    )
     with as_error(f"file: {file!r} cannot be read", OSError):
         content = await asyncio.to_thread(path.read_bytes)
         return await text_apart(content, file, SECONDS, 4 * LARGEST)
