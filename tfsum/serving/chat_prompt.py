@@ -35,9 +35,15 @@ BULLETS = re.compile(
     r"bullet|itemi[sz]ed|글머리|목록|불릿|箇条書き|要点列表|puces|stichpunkt", re.I
 )
 
-NUMBERS = "one two three four five six seven eight nine ten".split()
-KOREAN_NUMBERS = "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split()
-NUMBER = rf"(\d{{1,5}}|{'|'.join((*NUMBERS, *KOREAN_NUMBERS))}|a single)"
+NUMBERS = {
+    word: number
+    for words in (
+        "one two three four five six seven eight nine ten",
+        "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열",
+    )
+    for number, word in enumerate(words.split(), 1)
+}
+NUMBER = rf"(\d{{1,5}}|{'|'.join(NUMBERS)}|a single)"
 # Field of a request -> how its number is asked for; of a range, such as 3-4, the larger one.
 LENGTHS = {
     name: re.compile(
@@ -161,8 +167,6 @@ def _is_apart(line: str, is_asked: bool, in_list: bool) -> bool:
 
 
 def _number(word: str) -> int:
-    word = word.lower()
-    for numbers in (NUMBERS, KOREAN_NUMBERS):
-        if word in numbers:
-            return numbers.index(word) + 1
-    return max(1, int(word)) if word.isdigit() else 1
+    if word.isdigit():
+        return max(1, int(word))
+    return NUMBERS.get(word.lower(), 1)  # of "a single" too
