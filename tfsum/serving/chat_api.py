@@ -65,9 +65,10 @@ class ChatApi:
 
     async def models(self, request: Request) -> Response:
         """The models that summarize, and "auto", which chooses one by the text."""
-        loaded = self._predictor.versions.available().items()
         names = [
-            name for name, (*_, servable) in loaded if servable.takes_texts and servable.summarizes
+            name
+            for name, (*_, servable) in self._predictor.versions.available().items()
+            if servable.takes_texts and servable.summarizes
         ]
         models = [
             {"id": name, "object": "model", "created": 0, "owned_by": "tfsum"}
@@ -91,10 +92,9 @@ class ChatApi:
             raise
         except Exception as error:
             failure = as_request_error(error)
-            is_asked_wrong = failure.http_status < 500
             content = {
                 "message": failure.message,
-                "type": "invalid_request_error" if is_asked_wrong else "server_error",
+                "type": "server_error" if failure.http_status >= 500 else "invalid_request_error",
                 "param": None,
                 "code": failure.code,
             }
@@ -119,8 +119,7 @@ class ChatApi:
         parts = _parts(sentences, prompt.bullets)
         answered = await asyncio.to_thread(body.answer, servable.name, text, parts, count)
         if body.stream:
-            events = body.events(answered, parts)
-            return StreamingResponse(events, media_type="text/event-stream")
+            return StreamingResponse(body.events(answered, parts), media_type="text/event-stream")
         return JsonResponse(answered)
 
 

@@ -192,8 +192,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         """
 
         async def answer(model: str, texts: Sequence[str]) -> list[SummaryAnswer]:
-            signatures = await self._models.signatures()
-            inputs, _ = signatures[model].get("extract", (None, None))
+            inputs, _ = (await self._models.signatures())[model].get("extract", (None, None))
             question = Question(
                 texts, request, self._models.defaults(model), inputs, self._count_tokens
             )

@@ -213,16 +213,17 @@ class McpTools:
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """The tools, with the schemas of what they take and give."""
-        tools = [
-            Tool(
-                name=name,
-                description=tool.__doc__,
-                input_schema=tool.model_json_schema(),
-                output_schema=tool.output.json_schema() | {"type": "object"},
-            )
-            for name, tool in TOOLS.items()
-        ]
-        return ListToolsResult(tools=tools)
+        return ListToolsResult(
+            tools=[
+                Tool(
+                    name=name,
+                    description=tool.__doc__,
+                    input_schema=tool.model_json_schema(),
+                    output_schema=tool.output.json_schema() | {"type": "object"},
+                )
+                for name, tool in TOOLS.items()
+            ]
+        )
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """The answer of a tool; what is wrong with a call is an answer too."""
@@ -242,26 +243,28 @@ class McpTools:
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
         """The documents that are kept."""
-        resources = [
-            Resource(
-                name=document.id,
-                uri=URI + document.id,
-                title=document.text[:80],
-                mime_type="text/plain",
-            )
-            for document in self._documents
-        ]
-        return ListResourcesResult(resources=resources)
+        return ListResourcesResult(
+            resources=[
+                Resource(
+                    name=document.id,
+                    uri=URI + document.id,
+                    title=document.text[:80],
+                    mime_type="text/plain",
+                )
+                for document in self._documents
+            ]
+        )
 
     async def list_templates(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         """The resources of a document: its text, and a part of it."""
-        templates = [
-            ResourceTemplate(name="document", uri_template=URI + "{document}"),
-            ResourceTemplate(name="part", uri_template=URI + "{document}/{start}-{end}"),
-        ]
-        return ListResourceTemplatesResult(resource_templates=templates)
+        return ListResourceTemplatesResult(
+            resource_templates=[
+                ResourceTemplate(name="document", uri_template=URI + "{document}"),
+                ResourceTemplate(name="part", uri_template=URI + "{document}/{start}-{end}"),
+            ]
+        )
 
     async def read_resource(
         self, context: Context, params: ReadResourceRequestParams
@@ -277,8 +280,9 @@ class McpTools:
 
         if found[2]:
             text = text[int(found[2]) : int(found[3])]
-        contents = TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
-        return ReadResourceResult(contents=[contents])
+        return ReadResourceResult(
+            contents=[TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)]
+        )
 
     async def _answer(self, context: Context, call: Call) -> Record:
         """The answer to one text, or to several."""

@@ -107,13 +107,16 @@ class PageApi:
             yield bytes(JsonResponse({"error": as_request_error(error).message}).body)
 
     async def _stages(self, request: Request, fields: dict) -> AsyncIterator[dict[str, object]]:
-        predictor = self._predictor
         with self._summarize.use(request, fields) as (servable, body):
             asked: ModelCalls | None = await self._summarize.asked(servable, body)
             while asked:
                 for name, inputs in asked.calls.items():
-                    signature = servable.signatures[name]
-                    await asyncio.to_thread(predictor.check_limits, signature, inputs, TIMES_LONGER)
+                    await asyncio.to_thread(
+                        self._predictor.check_limits,
+                        servable.signatures[name],
+                        inputs,
+                        TIMES_LONGER,
+                    )
 
                 found: dict[str, Arrays] = {}
                 stages = self._long_outputs(servable, asked.calls)
@@ -169,9 +172,11 @@ class PageApi:
                 f"{name} has no signature 'attend'; it is not an abstractive model, or was"
                 " exported by an older tfsum",
             )
-            inputs = {"text": np.array([as_bytes(text)], object)}
             answer = self._predictor.predict(
-                servable, servable.signatures["attend"], inputs, request.scope["take"]
+                servable,
+                servable.signatures["attend"],
+                {"text": np.array([as_bytes(text)], object)},
+                request.scope["take"],
             )
             outputs = await unless_gone(request, answer)
             # The vocabularies are read from files.

@@ -249,12 +249,13 @@ class SummarizeApi:
         Raises:
             RequestError: A field is wrong, there is no such model, or it takes no texts.
         """
-        loaded = self._predictor.versions.available().items()
-        summarizers = [name for name, (*_, servable) in loaded if servable.summarizes]
         body = body_of(fields)
         name = body.model
         if name == AUTO:
-            name = choose_model(body.texts, summarizers)
+            loaded = self._predictor.versions.available().items()
+            name = choose_model(
+                body.texts, [name for name, (*_, servable) in loaded if servable.summarizes]
+            )
         request.path_params["name"] = name
         with self._predictor.versions.use(name) as servable:
             require(
@@ -330,5 +331,4 @@ def _inputs(texts: list[bytes], options: Mapping[str, Value]) -> Arrays:
 
 def _rows(outputs: Arrays) -> list[Row]:
     """The outputs of a signature for each text."""
-    rows = range(len(next(iter(outputs.values()))))
-    return [{name: array[i] for name, array in outputs.items()} for i in rows]
+    return [dict(zip(outputs, row)) for row in zip(*outputs.values(), strict=True)]
