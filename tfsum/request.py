@@ -249,7 +249,7 @@ class SummaryAnswer:
         """
         documents: Iterable[int | None] = self.documents or itertools.repeat(None)
         rows = zip(self.sentences, self.offsets, self.scores, documents)
-        record = AnswerRecord(
+        return AnswerRecord(
             summary=self.summary,
             sentences=[
                 Place(text=text, start=start, end=end, score=score, document=document)
@@ -261,8 +261,7 @@ class SummaryAnswer:
             model=self.model,
             keywords=self.keywords and [Place(**vars(word)) for word in self.keywords],
             tokens=self.tokens,
-        )
-        return record.model_dump(exclude_none=True)
+        ).model_dump(exclude_none=True)
 
 
 Summary = SummaryAnswer

@@ -87,8 +87,9 @@ def run(arguments: Arguments) -> int:
         async with tools.ready():
             server = tools.server()
             if settings.port is not None:
-                app = server.streamable_http_app()
-                config = uvicorn.Config(app, port=settings.port, access_log=False)
+                config = uvicorn.Config(
+                    server.streamable_http_app(), port=settings.port, access_log=False
+                )
                 await uvicorn.Server(config).serve()
                 return
             lines = anyio.wrap_file(Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))

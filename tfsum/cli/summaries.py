@@ -342,8 +342,9 @@ def _json(result: Answer, name: str, names: list[str] | None) -> str:
         place = {"files": [names[i] for i in documents]}
 
     fields = {"keywords": result} if isinstance(result, list) else vars(result)
-    without = {key for key, value in fields.items() if value is None} | {"documents"}
-    given = {key: value for key, value in fields.items() if key not in without}
+    given = {
+        key: value for key, value in fields.items() if value is not None and key != "documents"
+    }
     text = json.dumps(place | given, default=vars)
     return json_line(json.loads(text, parse_float=lambda number: round(float(number), 6)))
 

@@ -195,8 +195,7 @@ def token_counter(file: str | pathlib.Path | None) -> CountTokens:
     tokenizer.no_padding()
 
     def count(text: str) -> int:
-        encoded = tokenizer.encode(as_bytes(text).decode(), add_special_tokens=False)
-        return len(encoded.ids)
+        return len(tokenizer.encode(as_bytes(text).decode(), add_special_tokens=False).ids)
 
     return count
 
@@ -261,8 +260,7 @@ def row_sizes(inputs: Mapping[str, np.ndarray], known: frozenset[bytes] = frozen
         if array.ndim and len(array) == rows:
             costs = np.full(array.shape, NUMBER_COST)
             if array.dtype == object:
-                cost = functools.partial(_text_cost, known)
-                costs = np.vectorize(cost, otypes=[int])(array)
+                costs = np.vectorize(functools.partial(_text_cost, known), otypes=[int])(array)
             sizes += costs.sum(axis=tuple(range(1, array.ndim)))
 
     return sizes.tolist()
