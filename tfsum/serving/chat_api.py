@@ -15,9 +15,8 @@ from starlette.routing import Route
 
 from tfsum.inference.texts import CountTokens, as_bytes
 from tfsum.request import TOKEN_BYTES
-from tfsum.serving.chat_completions import ChatBody
+from tfsum.serving.chat_bodies import ChatBody, ResponsesBody
 from tfsum.serving.chat_prompt import Prompt, prompt_of
-from tfsum.serving.chat_responses import ResponsesBody
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, as_request_error, offload
 from tfsum.serving.request_error import headers_of, invalid, require

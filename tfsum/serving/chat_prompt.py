@@ -4,10 +4,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel
-
 from tfsum.serving.request_error import require
-from tfsum.tasks.model_choice import AUTO
 
 LONGEST_LINE = 600  # characters of a line that tells what to do with the text
 # words of requests for a summary; a language's words by their beginnings
@@ -56,17 +53,6 @@ LENGTHS = {
         "characters": "characters?|letters|글자|자\\b|字|caract|zeichen",
     }.items()
 }
-
-
-Messages = list[dict[str, object]]  # with `role` and `content`
-
-
-class PromptBody(BaseModel):
-    """What the bodies of OpenAI's interfaces have in common."""
-
-    model: str = AUTO
-    stream: bool | None = None
-    tools: list[object] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

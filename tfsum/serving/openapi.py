@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 import tfsum
 from tfsum.generation.generator import Generated
 from tfsum.request import AnswerRecord
-from tfsum.serving.chat_completions import ChatBody
-from tfsum.serving.chat_responses import ResponsesBody
+from tfsum.serving.chat_bodies import ChatBody, ResponsesBody
 from tfsum.serving.json_tensor import FLOATS, INTEGERS
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.servable import Servable, Signature, TensorInfo
