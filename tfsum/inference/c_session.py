@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike
 from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
 from tfsum.inference.c_library import library_files, tf
-from tfsum.inference.graph_parts import GraphParts
-from tfsum.inference.kernels import BFLOAT16, FLOAT, convert_kernels
+from tfsum.inference.session_graph import BFLOAT16, FLOAT, GraphParts, convert_kernels
 from tfsum.loading import quiet
 from tfsum.tensorflow_messages import Fields, message
 
