@@ -163,11 +163,10 @@ class SummarizeApi:
             RequestError: The model cannot do what is asked.
         """
         asked: ModelCalls | None = await self.asked(servable, body)
-        take = request.scope["take"]
         while asked:
             outputs = {}
             for name, inputs in asked.calls.items():
-                found = self._outputs(servable, name, inputs, take)
+                found = self._outputs(servable, name, inputs, request.scope["take"])
                 outputs[name] = await unless_gone(request, found)
             answer = asked.answer(outputs)
             asked = asked.again()
@@ -325,8 +324,10 @@ def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:
 
 def _inputs(texts: list[bytes], options: Mapping[str, Value]) -> Arrays:
     """The inputs of a signature: a value of each option for every text."""
-    inputs = {name: filled(len(texts), value) for name, value in options.items()}
-    return {**inputs, "text": np.array(texts, object)}
+    return {
+        "text": np.array(texts, object),
+        **{name: filled(len(texts), value) for name, value in options.items()},
+    }
 
 
 def _rows(outputs: Arrays) -> list[Row]:

@@ -193,8 +193,7 @@ def fitted(
     """
     tokens = room
     while True:
-        request = SummaryRequest(tokens=tokens, query=question, fill=True)
-        answer = document.answer(model, request)
+        answer = document.answer(model, SummaryRequest(tokens=tokens, query=question, fill=True))
         notes = "".join(f" Note: {sentence_of(warning)}." for warning in answer.warnings)
         said = f"[{notice}{notes}]\n{excerpt(document.text, answer)}"
         over = tokens_of(said) - room

@@ -152,8 +152,11 @@ def _verify(servable: Servable, part: Golden) -> None:
 
     Wrong weights show in them; `tfsum verify` asks all signatures, and reads the list of weights.
     """
-    causes = (ValueError, LookupError, CallError)
-    with as_error(f"{servable.path}: cannot be verified", *causes, kind=ExportError):
+    with as_error(
+        f"{servable.path}: cannot be verified",
+        *(ValueError, LookupError, CallError),
+        kind=ExportError,
+    ):
         check_answers(servable.path, servable.description, part, servable.model, _ask_of(part))
 
 
