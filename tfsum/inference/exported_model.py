@@ -14,7 +14,7 @@ from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.c_session import BROKEN, CallError, CSession, can_open
 from tfsum.inference.openvino_model import OpenVinoModel
 from tfsum.inference.saved_model import newest, read_description
-from tfsum.inference.texts import Value, as_bytes, batches, filled, token_counter
+from tfsum.inference.texts import Value, as_bytes, batches, filled, rows_of, token_counter
 from tfsum.loading import load_tensorflow
 
 # Types to compute in. In bfloat16 TensorFlow's optimizer makes the products of matrices and what
@@ -158,8 +158,7 @@ class ExportedModel:
             texts = {name: [column[i] for i in rows] for name, column in encoded.items()}
             values = {name: filled(len(rows), value) for name, value in options.items()}
             arrays = self.call(signature, {**texts, **values})
-            for place, i in enumerate(rows):
-                answers[i] = {name: array[place] for name, array in arrays.items()}
+            answers |= zip(rows, rows_of(arrays))
         return [answers[i] for i in range(len(answers))]
 
 

@@ -8,7 +8,7 @@ import math
 import pathlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -213,16 +213,9 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
         >>> batches([5, 600_000, 3])
         [[2, 0], [1]]
     """
-    groups: list[list[int]] = []
-    room = 0
-    for i in sorted(range(len(sizes)), key=lambda i: sizes[i]):
-        if not groups or len(groups[-1]) == TEXTS_AT_ONCE or sizes[i] > room:
-            groups.append([])
-            room = BYTES_AT_ONCE
-        groups[-1].append(i)
-        room -= sizes[i]
-
-    return groups
+    order = sorted(range(len(sizes)), key=lambda i: sizes[i])
+    parts = divide_rows([sizes[i] for i in order], BYTES_AT_ONCE, TEXTS_AT_ONCE)
+    return [order[part] for part in parts if order]
 
 
 def filled(number: int, value: Value) -> np.ndarray:
@@ -239,6 +232,19 @@ def filled(number: int, value: Value) -> np.ndarray:
     if isinstance(value, str):
         value = as_bytes(value)
     return np.full(number, value, TYPES[type(value)])
+
+
+def rows_of(outputs: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    """The outputs of a signature for each text.
+
+    Args:
+        outputs: Name -> array, the rows first.
+
+    Example:
+        >>> rows_of({"summary": np.array([b"It rained.", b""], object)})
+        [{'summary': b'It rained.'}, {'summary': b''}]
+    """
+    return [dict(zip(outputs, row)) for row in zip(*outputs.values(), strict=True)]
 
 
 def row_sizes(inputs: Mapping[str, np.ndarray], known: frozenset[bytes] = frozenset()) -> list[int]:

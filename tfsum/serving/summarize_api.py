@@ -18,13 +18,20 @@ from starlette.routing import Route
 
 from tfsum.errors import Error
 from tfsum.generation.generator import generated_of
-from tfsum.inference.texts import CountTokens, DocumentCache, as_bytes, filled, token_counter
+from tfsum.inference.texts import (
+    CountTokens,
+    DocumentCache,
+    as_bytes,
+    filled,
+    rows_of,
+    token_counter,
+)
 from tfsum.request import SummaryRequest, Value
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, Take, offload
 from tfsum.serving.request_error import invalid, require
 from tfsum.serving.servable import Arrays, Servable, byte_count
-from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
+from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.model_choice import AUTO, choose_model
 
@@ -287,7 +294,7 @@ def _extracted(servable: Servable, body: SummarizeBody, count_tokens: CountToken
         raise invalid(str(error)) from None
 
     def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
-        rows = {name: _rows(arrays) for name, arrays in outputs.items()}
+        rows = {name: rows_of(arrays) for name, arrays in outputs.items()}
         (found,) = question.answers(rows, servable.name)
         return {"model": servable.name, "version": servable.version, **found.record()}
 
@@ -316,7 +323,7 @@ def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:
     (text,) = body.texts  # they are not together
 
     def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
-        (row,) = _rows(outputs["serving_default"])
+        (row,) = rows_of(outputs["serving_default"])
         return {"model": name, "version": servable.version, **vars(generated_of(text, row))}
 
     return ModelCalls({"serving_default": _inputs([as_bytes(text)], {})}, answer)
@@ -328,8 +335,3 @@ def _inputs(texts: list[bytes], options: Mapping[str, Value]) -> Arrays:
         "text": np.array(texts, object),
         **{name: filled(len(texts), value) for name, value in options.items()},
     }
-
-
-def _rows(outputs: Arrays) -> list[Row]:
-    """The outputs of a signature for each text."""
-    return [dict(zip(outputs, row)) for row in zip(*outputs.values(), strict=True)]
