@@ -61,8 +61,9 @@ class SharedModel:
         self._name = "/".join(model.path.parts[-2:])
         self._names = dict[str, str]()  # of those that are chosen by the text
         if path is None:
-            folders = shipped_models().items()
-            self._names = {name: f"{name}/{folder.name}" for name, folder in folders}
+            self._names = {
+                name: f"{name}/{folder.name}" for name, folder in shipped_models().items()
+            }
         self._model, self._options = model, options
         for text in WARM_UP:  # one window, and several
             self._call([[text]] if options.get("together") else [text])
