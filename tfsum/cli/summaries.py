@@ -82,9 +82,7 @@ def answer_sources(
         if together:
             results = _together(documents, summarize, bar)
         else:
-            has = files.has if isinstance(files, RowFile) else None
-            in_order = not isinstance(files, AnswerFiles)
-            results = _one_by_one(documents, summarize, bar, in_order, has)
+            results = _one_by_one(documents, summarize, bar, files)
         for document, result, names in results:
             if document.left_out and isinstance(result, SummaryAnswer):
                 result = _of_the_file(result, document)
@@ -132,9 +130,13 @@ def _progress(
     kind have in common, of which the first ones alone are printed.
     """
     counts = collections.Counter[str]()
-    is_shown = total != 1 and sys.stderr.isatty()
-    size = bar_size() if is_shown else {"disable": True}
-    bar = tqdm(total=total, unit="document", file=sys.stderr, **size)
+    bar = tqdm(
+        total=total,
+        unit="document",
+        file=sys.stderr,
+        disable=total == 1 or not sys.stderr.isatty(),
+        **bar_size(),
+    )
 
     def remark(name: str, text: str, kind: str) -> None:
         counts[kind] += 1
@@ -240,17 +242,16 @@ def _one_by_one(
     documents: Iterator[Document],
     summarize: Summarize,
     bar: tqdm,
-    in_order: bool,
-    has: Callable[[str], bool] | None,
+    files: AnswerFiles | RowFile | None,
 ) -> Iterator[Result]:
-    """The answer to each document, in the order of the documents, or as they come: texts of equal
-    length are in one call, the shortest first.
+    """The answer to each document, in the order of the documents, or as they come where each has
+    its file: texts of equal length are in one call, the shortest first.
 
-    Groups whose answers are all there are left out, and no documents of others, so that a text is
-    in the same call in a run that was resumed.
+    Groups of rows whose answers are all there are left out, and no rows of others, so that a text
+    is in the same call in a run that was resumed.
     """
     while group := list(itertools.islice(documents, DOCUMENTS)):
-        if has and all(has(document.name) for document in group):
+        if isinstance(files, RowFile) and all(files.has(document.name) for document in group):
             bar.update(len(group))
             continue
         found: dict[int, Answer] = {}
@@ -261,7 +262,7 @@ def _one_by_one(
                 bar.write(f"tfsum: {name}: is large and takes a while", file=sys.stderr)
             found |= zip(part, summarize(texts))
             bar.update(len(part))
-            if not in_order:
+            if isinstance(files, AnswerFiles):
                 yield from ((group[i], found.pop(i), None) for i in part)
         yield from ((group[i], found[i], None) for i in sorted(found))
 
