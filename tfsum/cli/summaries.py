@@ -89,8 +89,11 @@ def answer_sources(
             for note in document.notes:
                 remark(document.name, note, note)
             for warning in getattr(result, "warnings", []):
-                sentence = f"warning: {sentence_of(warning)}"
-                remark(document.name, sentence, f"the warning {warning['code']!r}")
+                remark(
+                    document.name,
+                    f"warning: {sentence_of(warning)}",
+                    f"the warning {warning['code']!r}",
+                )
 
             if isinstance(files, RowFile):
                 files.write(document.name, _fields(result, form, arguments.into))
@@ -234,8 +237,11 @@ def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) ->
     bar.update(len(every))
     notes = [f"{document.name}: {note}" for document in every for note in document.notes]
     (answer,) = summarize([document.text for document in every])
-    name = f"{len(every)} texts"
-    yield Document("", notes, name=name), answer, [each.name for each in every]
+    yield (
+        Document("", notes, name=f"{len(every)} texts"),
+        answer,
+        [each.name for each in every],
+    )
 
 
 def _one_by_one(

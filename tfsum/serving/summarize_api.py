@@ -294,13 +294,17 @@ def _extracted(servable: Servable, body: SummarizeBody, count_tokens: CountToken
         raise invalid(str(error)) from None
 
     def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
-        rows = {name: rows_of(arrays) for name, arrays in outputs.items()}
-        (found,) = question.answers(rows, servable.name)
+        (found,) = question.answers(
+            {name: rows_of(arrays) for name, arrays in outputs.items()}, servable.name
+        )
         return {"model": servable.name, "version": servable.version, **found.record()}
 
     def calls() -> ModelCalls:
-        inputs = {name: _inputs(question.encoded, given) for name, given in question.calls.items()}
-        return ModelCalls(inputs, answer, lambda: None if question.is_answered else calls())
+        return ModelCalls(
+            {name: _inputs(question.encoded, given) for name, given in question.calls.items()},
+            answer,
+            lambda: None if question.is_answered else calls(),
+        )
 
     for name in question.calls:
         servable.signature(name)  # an older export may lack it
