@@ -182,8 +182,7 @@ class McpProxy(McpTools):
             name, params.arguments, progress_callback=report
         )
         try:
-            question = question_of(params.arguments)
-            return await self._shorten(context, result, question, reached)
+            return await self._shorten(context, result, question_of(params.arguments), reached)
         except Error as error:
             LOG.warning("%s: its result is left as it is (%s)", params.name, error)
             return result
@@ -296,9 +295,12 @@ class McpProxy(McpTools):
             if part.text != whole.text:
                 self._documents.keep(whole)
             part = await self._read(context, part, reached, reached + 1)
-            notice = notice_of(whole, question, len(part.text), whole in self._documents)
             fit = functools.partial(
-                fitted, document=part, room=room, question=question, notice=notice
+                fitted,
+                document=part,
+                room=room,
+                question=question,
+                notice=notice_of(whole, question, len(part.text), whole in self._documents),
             )
             text = await self._documents.compute(fit)
             content[number] = content[number].model_copy(update={"text": text})

@@ -115,14 +115,13 @@ class ReadTool(Call):
     def record(self, model: tfsum.Summarizer, document: ReadDocument) -> Record:
         text = document.text
         part = slice(self.start, self.end)
-        record = DocumentRecord(
+        return DocumentRecord(
             document=document.id,
             uri=URI + document.id,
             characters=len(text),
             tokens=tokens_of(text),
             text=None if part == slice(None) else text[part],
-        )
-        return record.model_dump(exclude_none=True)
+        ).model_dump(exclude_none=True)
 
 
 class AskTool(Call):
@@ -232,8 +231,7 @@ class McpTools:
                 params.name in TOOLS,
                 f"{params.name}: no such tool; there are {', '.join(TOOLS)}",
             )
-            call = TOOLS[params.name](**(params.arguments or {}))
-            answer = await self._answer(context, call)
+            answer = await self._answer(context, TOOLS[params.name](**(params.arguments or {})))
         except Error as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
         text = json.dumps(answer, ensure_ascii=False)
