@@ -119,8 +119,10 @@ class PageApi:
                     )
 
                 found: dict[str, Arrays] = {}
-                stages = self._long_outputs(servable, asked.calls)
-                async with contextlib.aclosing(stages):
+                outputs_of = self._predictor.long_texts.outputs
+                if all(self._summarize.reads(servable, name) for name in asked.calls):
+                    outputs_of = self._outputs_of_reading
+                async with contextlib.aclosing(outputs_of(servable, asked.calls)) as stages:
                     async for stage in stages:
                         if isinstance(stage, dict):
                             yield {"progress": stage}
@@ -131,29 +133,23 @@ class PageApi:
                         yield {"answer": await asyncio.to_thread(asked.answer, found)}
                 asked = asked.again()
 
-    async def _long_outputs(
+    async def _outputs_of_reading(
         self, servable: Servable, calls: Mapping[str, Arrays]
     ) -> AsyncGenerator[Progress | tuple[str, Arrays]]:
         """The stages of `LongTexts.outputs`; a text that was read lately is not read again."""
-        summarize, outputs = self._summarize, self._predictor.long_texts.outputs
-        if not all(summarize.reads(servable, name) for name in calls):
-            async with contextlib.aclosing(outputs(servable, calls)) as stages:
-                async for stage in stages:
-                    yield stage
-            return
-
         (text, *_) = (inputs["text"] for inputs in calls.values())
-        read: Arrays = summarize.find(servable, text) or {}
+        read: Arrays = self._summarize.find(servable, text) or {}
         if not read:
-            async with contextlib.aclosing(outputs(servable, {"read": {"text": text}})) as stages:
-                async for stage in stages:
+            reading = self._predictor.long_texts.outputs(servable, {"read": {"text": text}})
+            async with contextlib.aclosing(reading):
+                async for stage in reading:
                     if isinstance(stage, dict):
                         yield stage
                     else:
                         _, read = stage
-                        summarize.keep(servable, text, read)
+                        self._summarize.keep(servable, text, read)
         for name, inputs in calls.items():
-            yield name, await summarize.of_reading(servable, name, inputs, read)
+            yield name, await self._summarize.of_reading(servable, name, inputs, read)
 
     async def attention(self, request: Request) -> Response:
         """The attention between the pieces of a text and of its answer, and the alternatives.
