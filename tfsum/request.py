@@ -248,12 +248,13 @@ class SummaryAnswer:
             [{'text': 'It rained.', 'start': 0, 'end': 10, 'score': 0.9}]
         """
         documents: Iterable[int | None] = self.documents or itertools.repeat(None)
-        rows = zip(self.sentences, self.offsets, self.scores, documents)
         return AnswerRecord(
             summary=self.summary,
             sentences=[
                 Place(text=text, start=start, end=end, score=score, document=document)
-                for text, (start, end), score, document in rows
+                for text, (start, end), score, document in zip(
+                    self.sentences, self.offsets, self.scores, documents
+                )
             ],
             coverage=self.coverage,
             warnings=self.warnings,

@@ -226,10 +226,10 @@ def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
         node for node in graph.graph_def.node if node.name == graph.saver_def.restore_op_name
     ]
     for restore in restores:  # it runs when the model is loaded
-        inner = [node for name in calls_of(restore) for node in functions.get(name, ())]
         found += [
             node.name
-            for node in inner
+            for name in calls_of(restore)
+            for node in functions.get(name, ())
             if calls_of(node) & reaching
             # and which does not read the file whose name is an argument of the function
             and not (node.op == "RestoreV2" and ":" not in node.input[0])
