@@ -157,8 +157,7 @@ class ExportedModel:
         for rows in batches(sizes):
             texts = {name: [column[i] for i in rows] for name, column in encoded.items()}
             values = {name: filled(len(rows), value) for name, value in options.items()}
-            arrays = self.call(signature, {**texts, **values})
-            answers |= zip(rows, rows_of(arrays))
+            answers |= zip(rows, rows_of(self.call(signature, {**texts, **values})))
         return [answers[i] for i in range(len(answers))]
 
 
@@ -250,8 +249,7 @@ class EagerModel:
         tensors = {k: tf.constant(v, specs[k].dtype) for k, v in inputs.items()}
 
         try:
-            outputs = function(**tensors)
-            return {name: output.numpy() for name, output in outputs.items()}
+            return {name: output.numpy() for name, output in function(**tensors).items()}
         except tf.errors.OpError as error:
             raise CallError(
                 f"{self._folder}: {signature}", error.error_code, error.message

@@ -69,11 +69,15 @@ class ChatApi:
             for name, (*_, servable) in self._predictor.versions.available().items()
             if servable.takes_texts and servable.summarizes
         ]
-        models = [
-            {"id": name, "object": "model", "created": 0, "owned_by": "tfsum"}
-            for name in (AUTO, *names)
-        ]
-        return JsonResponse({"object": "list", "data": models})
+        return JsonResponse(
+            {
+                "object": "list",
+                "data": [
+                    {"id": name, "object": "model", "created": 0, "owned_by": "tfsum"}
+                    for name in (AUTO, *names)
+                ],
+            }
+        )
 
     async def complete(self, request: Request) -> Response:
         """The summary of the text of the last message of the user."""

@@ -234,8 +234,10 @@ class McpTools:
             answer = await self._answer(context, TOOLS[params.name](**(params.arguments or {})))
         except Error as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
-        text = json.dumps(answer, ensure_ascii=False)
-        return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
+        return CallToolResult(
+            content=[TextContent(text=json.dumps(answer, ensure_ascii=False))],
+            structured_content=answer,
+        )
 
     async def list_resources(
         self, context: Context, params: PaginatedRequestParams | None
@@ -322,8 +324,10 @@ class McpTools:
             "expected one of `text`, `file` and `document`",
         )
         if call.document is not None:
-            found = [self._documents.find(id) for id in _listed(call.document)]
-            return [ReadDocument(each.text, call.newline or each.newline) for each in found]
+            return [
+                ReadDocument(found.text, call.newline or found.newline)
+                for found in map(self._documents.find, _listed(call.document))
+            ]
 
         texts = _listed(call.text)
         if call.file is not None:
