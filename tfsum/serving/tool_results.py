@@ -172,8 +172,9 @@ def excerpt(text: str, answer: SummaryAnswer) -> str:
         >>> excerpt("It rained. It snowed.", answer)
         '[11-21] It snowed.'
     """
-    parts = parts_of(text, answer.offsets)
-    return "\n".join(f"[{start}-{end}] {text[start:end]}" for start, end in parts)
+    return "\n".join(
+        f"[{start}-{end}] {text[start:end]}" for start, end in parts_of(text, answer.offsets)
+    )
 
 
 def fitted(

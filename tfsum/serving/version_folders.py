@@ -178,8 +178,10 @@ def warm_up(servable: Servable, stopped: threading.Event) -> None:
             if stopped.is_set():
                 return
             request = message("PredictionLog").FromString(record).predict_log.request
-            inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
-            servable.run(request.model_spec.signature_name or "serving_default", inputs)
+            servable.run(
+                request.model_spec.signature_name or "serving_default",
+                {name: from_proto(tensor) for name, tensor in request.inputs.items()},
+            )
             count += 1
     except Exception as error:  # whatever is wrong with the file, the server goes on
         LOG.error(
