@@ -248,12 +248,13 @@ class SummaryAnswer:
             [{'text': 'It rained.', 'start': 0, 'end': 10, 'score': 0.9}]
         """
         documents: Iterable[int | None] = self.documents or itertools.repeat(None)
-        rows = zip(self.sentences, self.offsets, self.scores, documents)
-        record = AnswerRecord(
+        return AnswerRecord(
             summary=self.summary,
             sentences=[
                 Place(text=text, start=start, end=end, score=score, document=document)
-                for text, (start, end), score, document in rows
+                for text, (start, end), score, document in zip(
+                    self.sentences, self.offsets, self.scores, documents
+                )
             ],
             coverage=self.coverage,
             warnings=self.warnings,
@@ -261,8 +262,7 @@ class SummaryAnswer:
             model=self.model,
             keywords=self.keywords and [Place(**vars(word)) for word in self.keywords],
             tokens=self.tokens,
-        )
-        return record.model_dump(exclude_none=True)
+        ).model_dump(exclude_none=True)
 
 
 Summary = SummaryAnswer

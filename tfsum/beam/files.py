@@ -77,8 +77,7 @@ def summarize_files(
         >>> summarize_files(pattern, output, output_format="jsonl", sentences=1)
         {'documents': 2, 'answers': 1, 'dead_letters': 1}
     """
-    request = SummaryRequest(sentences=sentences, **options)
-    transform = _transform(model, max_characters, request)
+    transform = _transform(model, max_characters, SummaryRequest(sentences=sentences, **options))
     with file_errors(pattern):
         require(
             _matching(pattern),

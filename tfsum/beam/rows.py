@@ -260,11 +260,10 @@ def refusal(element: object, max_characters: int, together: bool = False) -> str
         'the document has 10 characters, and 5 are allowed (max_characters); ...'
     """
     _, text = split(element)
-    if not together:
-        return _refusal_of_text(text, max_characters)
-    if not isinstance(text, list):
+    if together and not isinstance(text, list):
         return f"found {type(text).__name__}, expected a list of texts to summarize together"
-    return next(filter(None, (_refusal_of_text(each, max_characters) for each in text)), None)
+    texts = text if together else [text]
+    return next(filter(None, (_refusal_of_text(each, max_characters) for each in texts)), None)
 
 
 def _refusal_of_text(text: object, max_characters: int) -> str | None:

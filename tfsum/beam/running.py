@@ -49,9 +49,10 @@ def running(runner: str, options: Sequence[str]) -> Iterator[beam.Pipeline]:
             f"{', '.join(unknown)}: no option of Beam; expected such as --direct_num_workers=2"
         )
 
-    name = {"DirectRunner": "FnApiRunner"}.get(runner, runner)
     with as_error(f"--runner {runner}: cannot be used", ValueError):
-        pipeline = beam.Pipeline(name, PipelineOptions(options))
+        pipeline = beam.Pipeline(
+            {"DirectRunner": "FnApiRunner"}.get(runner, runner), PipelineOptions(options)
+        )
     yield pipeline
 
     try:

@@ -11,8 +11,7 @@ from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 import tfsum
 from tfsum.beam.rows import Row, characters_of, failed, refusal, row_of, size_of, split
 from tfsum.errors import ExportError, require
-from tfsum.inference.saved_model import shipped_models
-from tfsum.loading import load_tensorflow
+from tfsum.inference.saved_model import newest, shipped_models
 
 BATCH_CHARACTERS = 1 << 18
 MAX_CHARACTERS = 1_000_000  # as in ServerSettings
@@ -62,8 +61,9 @@ class SharedModel:
         self._name = "/".join(model.path.parts[-2:])
         self._names = dict[str, str]()  # of those that are chosen by the text
         if path is None:
-            folders = shipped_models().items()
-            self._names = {name: f"{name}/{folder.name}" for name, folder in folders}
+            self._names = {
+                name: f"{name}/{folder.name}" for name, folder in shipped_models().items()
+            }
         self._model, self._options = model, options
         for text in WARM_UP:  # one window, and several
             self._call([[text]] if options.get("together") else [text])
@@ -153,9 +153,6 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         super().__init__()
         self._path: str | None = None
         if model is not None:  # today's newest version, which all workers use
-            load_tensorflow()
-            from tfsum.inference.saved_model import newest
-
             self._path = os.path.abspath(newest(model))
         self._kind, self._options = kind, options
         self._batch_characters, self._max_characters = batch_characters, max_characters

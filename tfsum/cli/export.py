@@ -157,9 +157,9 @@ def take_search(options: dict[str, Any]) -> dict[str, Any]:
     search, seed = options.pop("search", None), options.pop("search_seed", None)
     names = [flag.removeprefix("--").replace("-", "_") for flag in EXPORT_OPTIONS]
     arguments = {name: options.pop(name) for name in names if name in options}
-    fields = {name for each in STRATEGIES.values() for name in each.model_fields}
-    names = [*(fields & options.keys()) - {"seed"}]  # which is another option of evaluate
-    settings = {name: options.pop(name) for name in names}
+    fields = {name for each in STRATEGIES.values() for name in each.model_fields if name != "seed"}
+    # `seed` is another option of evaluate
+    settings = {name: options.pop(name) for name in fields & options.keys()}
     if seed is not None:
         settings["seed"] = seed
     if options.pop("legacy", False):

@@ -139,9 +139,12 @@ def _wait(processes: Sequence[subprocess.Popen], grace: float) -> int:
         if status and not failed:
             failed, until = status, time.monotonic() + grace
             if failed < 0:
-                name = signal.Signals(-failed).name
-                message = f"worker {index} was ended by {name}; waiting for the others"
-                print(message, file=sys.stderr, flush=True)
+                print(
+                    f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for the"
+                    " others",
+                    file=sys.stderr,
+                    flush=True,
+                )
     if STOPPED in statuses:  # the others saved their state, or have it in a checkpoint
         return STOPPED
     if failed < 0:  # of a signal, as a shell has it

@@ -58,8 +58,7 @@ class Lines(io.TextIOWrapper):
 def run(arguments: Arguments) -> int:
     settings = read_settings(McpSettings, arguments)
     root = arguments.root and pathlib.Path(arguments.root)
-    if root and not root.is_dir():
-        arguments.parser.reject(f"--root {root}: no such folder")
+    arguments.parser.require(not root or root.is_dir(), f"--root {root}: no such folder")
     with needs_extra("mcp", "tfsum mcp"):
         import anyio
         import uvicorn
@@ -88,8 +87,9 @@ def run(arguments: Arguments) -> int:
         async with tools.ready():
             server = tools.server()
             if settings.port is not None:
-                app = server.streamable_http_app()
-                config = uvicorn.Config(app, port=settings.port, access_log=False)
+                config = uvicorn.Config(
+                    server.streamable_http_app(), port=settings.port, access_log=False
+                )
                 await uvicorn.Server(config).serve()
                 return
             lines = anyio.wrap_file(Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))

@@ -88,8 +88,11 @@ def _summarize(arguments: Arguments) -> int:
     from tfsum.beam import summarize_files
 
     request = read_settings(SummaryRequest, arguments)
-    given = given_options(arguments).items()
-    options = {name: value for name, value in given if name not in SummaryRequest.model_fields}
+    options = {
+        name: value
+        for name, value in given_options(arguments).items()
+        if name not in SummaryRequest.model_fields
+    }
     options |= request.model_dump(exclude_defaults=True)
     pattern, output, form = (options.pop(name) for name in ("input", "output", "format"))
     counts = summarize_files(pattern, output, **options)

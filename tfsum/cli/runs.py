@@ -61,8 +61,11 @@ def run(arguments: Arguments) -> int:
         cure = "; name a file that can be written, such as curves.png"
         with as_error(f"{arguments.plot}: cannot be drawn", OSError, ValueError, cure=cure):
             figure.savefig(arguments.plot)
-    record = {"recipes": differences(one, other), "scores": curves(one, other)}
-    print_as(arguments.format, record, comparison(one, other))
+    print_as(
+        arguments.format,
+        {"recipes": differences(one, other), "scores": curves(one, other)},
+        comparison(one, other),
+    )
     return 0
 
 

@@ -82,17 +82,18 @@ def answer_sources(
         if together:
             results = _together(documents, summarize, bar)
         else:
-            has = files.has if isinstance(files, RowFile) else None
-            in_order = not isinstance(files, AnswerFiles)
-            results = _one_by_one(documents, summarize, bar, in_order, has)
+            results = _one_by_one(documents, summarize, bar, files)
         for document, result, names in results:
             if document.left_out and isinstance(result, SummaryAnswer):
                 result = _of_the_file(result, document)
             for note in document.notes:
                 remark(document.name, note, note)
             for warning in getattr(result, "warnings", []):
-                sentence = f"warning: {sentence_of(warning)}"
-                remark(document.name, sentence, f"the warning {warning['code']!r}")
+                remark(
+                    document.name,
+                    f"warning: {sentence_of(warning)}",
+                    f"the warning {warning['code']!r}",
+                )
 
             if isinstance(files, RowFile):
                 files.write(document.name, _fields(result, form, arguments.into))
@@ -132,9 +133,13 @@ def _progress(
     kind have in common, of which the first ones alone are printed.
     """
     counts = collections.Counter[str]()
-    is_shown = total != 1 and sys.stderr.isatty()
-    size = bar_size() if is_shown else {"disable": True}
-    bar = tqdm(total=total, unit="document", file=sys.stderr, **size)
+    bar = tqdm(
+        total=total,
+        unit="document",
+        file=sys.stderr,
+        disable=total == 1 or not sys.stderr.isatty(),
+        **bar_size(),
+    )
 
     def remark(name: str, text: str, kind: str) -> None:
         counts[kind] += 1
@@ -232,25 +237,27 @@ def _together(documents: Iterator[Document], summarize: Summarize, bar: tqdm) ->
     bar.update(len(every))
     notes = [f"{document.name}: {note}" for document in every for note in document.notes]
     (answer,) = summarize([document.text for document in every])
-    name = f"{len(every)} texts"
-    yield Document("", notes, name=name), answer, [each.name for each in every]
+    yield (
+        Document("", notes, name=f"{len(every)} texts"),
+        answer,
+        [each.name for each in every],
+    )
 
 
 def _one_by_one(
     documents: Iterator[Document],
     summarize: Summarize,
     bar: tqdm,
-    in_order: bool,
-    has: Callable[[str], bool] | None,
+    files: AnswerFiles | RowFile | None,
 ) -> Iterator[Result]:
-    """The answer to each document, in the order of the documents, or as they come: texts of equal
-    length are in one call, the shortest first.
+    """The answer to each document, in the order of the documents, or as they come where each has
+    its file: texts of equal length are in one call, the shortest first.
 
-    Groups whose answers are all there are left out, and no documents of others, so that a text is
-    in the same call in a run that was resumed.
+    Groups of rows whose answers are all there are left out, and no rows of others, so that a text
+    is in the same call in a run that was resumed.
     """
     while group := list(itertools.islice(documents, DOCUMENTS)):
-        if has and all(has(document.name) for document in group):
+        if isinstance(files, RowFile) and all(files.has(document.name) for document in group):
             bar.update(len(group))
             continue
         found: dict[int, Answer] = {}
@@ -261,7 +268,7 @@ def _one_by_one(
                 bar.write(f"tfsum: {name}: is large and takes a while", file=sys.stderr)
             found |= zip(part, summarize(texts))
             bar.update(len(part))
-            if not in_order:
+            if isinstance(files, AnswerFiles):
                 yield from ((group[i], found.pop(i), None) for i in part)
         yield from ((group[i], found[i], None) for i in sorted(found))
 
@@ -342,8 +349,9 @@ def _json(result: Answer, name: str, names: list[str] | None) -> str:
         place = {"files": [names[i] for i in documents]}
 
     fields = {"keywords": result} if isinstance(result, list) else vars(result)
-    without = {key for key, value in fields.items() if value is None} | {"documents"}
-    given = {key: value for key, value in fields.items() if key not in without}
+    given = {
+        key: value for key, value in fields.items() if value is not None and key != "documents"
+    }
     text = json.dumps(place | given, default=vars)
     return json_line(json.loads(text, parse_float=lambda number: round(float(number), 6)))
 

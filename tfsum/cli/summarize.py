@@ -284,8 +284,13 @@ def connect(
 
     name = named_model(arguments.model, settings.model_licence)
     token = read_token(arguments.token_file)
-    counted = {"tokenizer": settings.tokenizer}
-    with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS, **counted) as client:
+    with Client(
+        arguments.server,
+        name,
+        token=token,
+        timeout=SERVER_SECONDS,
+        tokenizer=settings.tokenizer,
+    ) as client:
         signatures = client.signatures()
         if "extract" in signatures:
             yield _extracting(client, request, arguments)

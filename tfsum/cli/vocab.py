@@ -101,8 +101,9 @@ def run(arguments: Arguments) -> int:
     from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary
 
     size = options.pop("size")
-    texts = RereadTexts(lambda: read_texts(corpora, columns.split(",")))
-    pieces = learn_vocabulary(texts, size, **options)
+    pieces = learn_vocabulary(
+        RereadTexts(lambda: read_texts(corpora, columns.split(","))), size, **options
+    )
     write_vocabulary(pieces, output, case)
 
     message = f"{output}: {len(pieces)} pieces"

@@ -13,7 +13,7 @@ import re
 
 from google.protobuf.message import DecodeError
 
-from tfsum.errors import ExportError, as_error
+from tfsum.errors import ExportError, as_error, require
 from tfsum.tensorflow_messages import Fields, message
 
 CORE = frozenset(
@@ -88,10 +88,11 @@ def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
         ['AddV2', 'All']
     """
     graphs = read_graphs(folder)
-    if ops and len(graphs) != 1:
-        raise ExportError(
-            f"{folder}: has {len(graphs)} graphs, expected the one that tfsum exports"
-        )
+    require(
+        not ops or len(graphs) == 1,
+        f"{folder}: has {len(graphs)} graphs, expected the one that tfsum exports",
+        ExportError,
+    )
     nodes: list[Fields] = []
     for graph in graphs:
         functions = {one.signature.name: one.node_def for one in graph.graph_def.library.function}
@@ -104,32 +105,29 @@ def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
     operations = {node.op for node in nodes}
 
     if ops is None:
-        if reaching := {op for op in operations - FILES if REACHING.search(op)} - {*TABLES}:
-            raise ExportError(
-                f"{folder}: operations {', '.join(sorted(reaching))} reach files, the network or"
-                " Python, which no model here may do; take models from people whom you trust"
-            )
+        reaching = {op for op in operations - FILES if REACHING.search(op)} - {*TABLES}
+        require(
+            not reaching,
+            f"{folder}: operations {', '.join(sorted(reaching))} reach files, the network or"
+            " Python, which no model here may do; take models from people whom you trust",
+            ExportError,
+        )
         return sorted(operations)
 
-    if ops not in ALLOWED:
-        raise ExportError(f"{folder}: its ops are {ops!r}, expected 'core' or 'text'")
-    if unknown := sorted(operations - ALLOWED[ops]):
-        raise ExportError(
-            f"{folder}: operations {', '.join(unknown)} are not among those"
-            f" that every host of ops={ops!r} has; find what makes them, or allow them in"
-            " tfsum/inference/allowed_operations.py"
-        )
-    for node in (node for node in nodes if node.op == "Const"):
-        tensor = node.attr["value"].tensor
-        if not 0 <= _size(tensor.tensor_shape) <= LARGEST:
-            raise ExportError(
-                f"{folder}: the constant {node.name} has a shape that no tensor has; fetch or"
-                " export the model again"
-            )
-        if _floats(tensor) > FOLDED:
-            raise ExportError(
-                f"{folder}: the constant {node.name} holds weights; store each once, as a variable"
-            )
+    require(
+        ops in ALLOWED, f"{folder}: its ops are {ops!r}, expected 'core' or 'text'", ExportError
+    )
+    unknown = operations - ALLOWED[ops]
+    require(
+        not unknown,
+        f"{folder}: operations {', '.join(sorted(unknown))} are not among those"
+        f" that every host of ops={ops!r} has; find what makes them, or allow them in"
+        " tfsum/inference/allowed_operations.py",
+        ExportError,
+    )
+    for node in nodes:
+        if node.op == "Const":
+            _check_constant(node, f"{folder}: the constant {node.name}")
     return sorted(operations)
 
 
@@ -228,10 +226,10 @@ def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
         node for node in graph.graph_def.node if node.name == graph.saver_def.restore_op_name
     ]
     for restore in restores:  # it runs when the model is loaded
-        inner = [node for name in calls_of(restore) for node in functions.get(name, ())]
         found += [
             node.name
-            for node in inner
+            for name in calls_of(restore)
+            for node in functions.get(name, ())
             if calls_of(node) & reaching
             # and which does not read the file whose name is an argument of the function
             and not (node.op == "RestoreV2" and ":" not in node.input[0])
@@ -240,12 +238,21 @@ def _calls_of_files(graph: Fields, functions: dict[str, Fields]) -> list[str]:
     return found + sorted(reaching & named)
 
 
-def _size(shape: Fields) -> int:
-    """The number of values of a TensorShapeProto; negative where that cannot be."""
-    sizes = [dim.size for dim in shape.dim]
-    if shape.unknown_rank or min(sizes, default=0) < 0:
-        return -1
-    return math.prod(sizes)
+def _check_constant(node: Fields, what: str) -> None:
+    """Checks that a constant can be a tensor, and holds no weights."""
+    tensor = node.attr["value"].tensor
+    sizes = [dim.size for dim in tensor.tensor_shape.dim]
+    is_possible = not tensor.tensor_shape.unknown_rank and min(sizes, default=0) >= 0
+    require(
+        is_possible and math.prod(sizes) <= LARGEST,
+        f"{what} has a shape that no tensor has; fetch or export the model again",
+        ExportError,
+    )
+    require(
+        _floats(tensor) <= FOLDED,
+        f"{what} holds weights; store each once, as a variable",
+        ExportError,
+    )
 
 
 def _floats(tensor: Fields) -> int:

@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike
 from tfsum.errors import Error, ExportError
 from tfsum.inference.allowed_operations import check_operations, read_graphs
 from tfsum.inference.c_library import library_files, tf
-from tfsum.inference.graph_parts import GraphParts
-from tfsum.inference.kernels import BFLOAT16, FLOAT, convert_kernels
+from tfsum.inference.session_graph import BFLOAT16, FLOAT, GraphParts, convert_kernels
 from tfsum.loading import quiet
 from tfsum.tensorflow_messages import Fields, message
 
@@ -112,7 +111,11 @@ class ProductThreads:
         yield
         made = _threads() - before - {thread.native_id for thread in threading.enumerate()}
         with contextlib.suppress(OSError):
-            made = {thread for thread in made if _name(thread) != CALLERS}
+            made = {
+                thread
+                for thread in made
+                if (THREADS / str(thread) / "comm").read_text().strip() != CALLERS
+            }
             if made and len(made) == len(os.sched_getaffinity(0)):
                 self._threads = sorted(made)
 
@@ -133,10 +136,6 @@ class ProductThreads:
 def _threads() -> set[int]:
     """The ids of the process's threads; none where the system has no such list."""
     return {int(path.name) for path in THREADS.iterdir()} if THREADS.is_dir() else set()
-
-
-def _name(thread: int) -> str:
-    return (THREADS / str(thread) / "comm").read_text().strip()
 
 
 POOL = ProductThreads()  # which all sessions of a process share

@@ -9,12 +9,12 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import ArrayLike
 
-from tfsum.errors import Error, ExportError
+from tfsum.errors import Error, ExportError, require
 from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.c_session import BROKEN, CallError, CSession, can_open
 from tfsum.inference.openvino_model import OpenVinoModel
 from tfsum.inference.saved_model import newest, read_description
-from tfsum.inference.texts import Value, as_bytes, batches, filled, token_counter
+from tfsum.inference.texts import Value, as_bytes, batches, filled, rows_of, token_counter
 from tfsum.loading import load_tensorflow
 
 # Types to compute in. In bfloat16 TensorFlow's optimizer makes the products of matrices and what
@@ -112,11 +112,12 @@ class ExportedModel:
         Raises:
             MissingSignature: The model has no such signature.
         """
-        if signature not in self._model.signatures:
-            raise MissingSignature(
-                f"{self.path}: has no signature {signature}; an older tfsum exported it: export it"
-                " again"
-            )
+        require(
+            signature in self._model.signatures,
+            f"{self.path}: has no signature {signature}; an older tfsum exported it: export it"
+            " again",
+            MissingSignature,
+        )
         return self._model.signatures[signature]
 
     def call(self, signature: str, inputs: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
@@ -156,9 +157,7 @@ class ExportedModel:
         for rows in batches(sizes):
             texts = {name: [column[i] for i in rows] for name, column in encoded.items()}
             values = {name: filled(len(rows), value) for name, value in options.items()}
-            arrays = self.call(signature, {**texts, **values})
-            for place, i in enumerate(rows):
-                answers[i] = {name: array[place] for name, array in arrays.items()}
+            answers |= zip(rows, rows_of(self.call(signature, {**texts, **values})))
         return [answers[i] for i in range(len(answers))]
 
 
@@ -188,11 +187,11 @@ def open_model(path: pathlib.Path, description: dict, compute: str = "float32") 
             return OpenVinoModel(path, description)
         return CSession(path, description, compute)
 
-    if compute != "float32":
-        raise Error(
-            f"{path}: cannot be computed in {compute} here, since that needs TensorFlow's C library"
-            " and an export with ops='core'; take 'float32'"
-        )
+    require(
+        compute == "float32",
+        f"{path}: cannot be computed in {compute} here, since that needs TensorFlow's C library and"
+        " an export with ops='core'; take 'float32'",
+    )
     return EagerModel(path, description)
 
 
@@ -223,11 +222,12 @@ class EagerModel:
         load_tensorflow()
         import tensorflow as tf
 
-        if description.get("ops") == "text" and not sys.modules.get("tensorflow_text"):
-            raise ExportError(
-                f"{folder}: needs TF Text's operations; pip install tensorflow-text, or export with"
-                ' ops="core"'
-            )
+        require(
+            description.get("ops") != "text" or sys.modules.get("tensorflow_text"),
+            f"{folder}: needs TF Text's operations; pip install tensorflow-text, or export with"
+            ' ops="core"',
+            ExportError,
+        )
 
         try:
             self._model = tf.saved_model.load(str(folder))
@@ -249,8 +249,7 @@ class EagerModel:
         tensors = {k: tf.constant(v, specs[k].dtype) for k, v in inputs.items()}
 
         try:
-            outputs = function(**tensors)
-            return {name: output.numpy() for name, output in outputs.items()}
+            return {name: output.numpy() for name, output in function(**tensors).items()}
         except tf.errors.OpError as error:
             raise CallError(
                 f"{self._folder}: {signature}", error.error_code, error.message
@@ -276,14 +275,12 @@ def computed_in(compute: str) -> str:
         >>> computed_in("float32")
         'float32'
     """
-    if compute not in COMPUTED:
-        raise Error(f"compute is {compute!r}; expected one of {', '.join(COMPUTED)}")
-    if compute == "bfloat16" and not has_bfloat16():
-        raise Error(
-            "compute is 'bfloat16', and this processor has no instructions for it (none of"
-            f" {', '.join(sorted(INSTRUCTIONS))} in /proc/cpuinfo); take 'auto' or 'float32'"
-        )
-
+    require(compute in COMPUTED, f"compute is {compute!r}; expected one of {', '.join(COMPUTED)}")
+    require(
+        compute != "bfloat16" or has_bfloat16(),
+        "compute is 'bfloat16', and this processor has no instructions for it (none of"
+        f" {', '.join(sorted(INSTRUCTIONS))} in /proc/cpuinfo); take 'auto' or 'float32'",
+    )
     if compute == "auto":
         return ("float32", "bfloat16")[has_bfloat16()]
     return compute

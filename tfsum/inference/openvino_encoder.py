@@ -94,13 +94,12 @@ class OpenVinoEncoder:
         return ops.convert(ops.gather(ops.constant(self._weights[name]), ids, 0), "f32")
 
     def _normalized(self, name: str, x: openvino.Node) -> openvino.Node:
-        epsilon = self._config["layer_norm_eps"]
-        x = ops.mvn(x, [-1], True, epsilon, "inside_sqrt")
+        x = ops.mvn(x, [-1], True, self._config["layer_norm_eps"], "inside_sqrt")
         return x * self._floats(f"{name}/gamma") + self._floats(f"{name}/beta")
 
     def _dense(self, name: str, x: openvino.Node) -> openvino.Node:
-        product = ops.matmul(x, self._floats(f"{name}/kernel"), False, False)
-        return product + self._floats(f"{name}/bias")
+        x = ops.matmul(x, self._floats(f"{name}/kernel"), False, False)
+        return x + self._floats(f"{name}/bias")
 
     def _floats(self, name: str) -> np.ndarray:
         return self._weights[name].astype(np.float32)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tfsum.errors import ExportError, needs_extra
+from tfsum.errors import ExportError, needs_extra, require
 from tfsum.inference.c_session import CSession
 
 OF_READING = "_of_reading"  # end of a signature's name that takes the outputs of `read` for a text
@@ -38,12 +38,13 @@ class OpenVinoModel:
     """
 
     def __init__(self, folder: pathlib.Path, description: dict) -> None:
-        if not description.get("windows"):
-            raise ExportError(
-                f"{folder}: has no signature windows, which compute='openvino' needs and older"
-                " exports and other models than extractive summarizers lack; export the model"
-                " again, or take 'auto'"
-            )
+        require(
+            description.get("windows"),
+            f"{folder}: has no signature windows, which compute='openvino' needs and older exports"
+            " and other models than extractive summarizers lack; export the model again, or take"
+            " 'auto'",
+            ExportError,
+        )
         with needs_extra("openvino", "compute='openvino'"):
             from tfsum.inference.openvino_encoder import OpenVinoEncoder
 

@@ -39,12 +39,13 @@ def shipped_model(name: str = DEFAULT_MODEL) -> pathlib.Path:
         'bert_sum_ext_news_en'
     """
     models = shipped_models()
-    if name not in models:
-        raise ExportError(
-            f"no shipped model {name!r} in {SAVED_MODELS}:"
-            f" found {', '.join(models) or 'no model at all'}; give the folder of a SavedModel"
-            " instead, or install tfsum again"
-        )
+    require(
+        name in models,
+        f"no shipped model {name!r} in {SAVED_MODELS}: found"
+        f" {', '.join(models) or 'no model at all'}; give the folder of a SavedModel instead, or"
+        " install tfsum again",
+        ExportError,
+    )
     return models[name]
 
 
@@ -126,13 +127,17 @@ def newest(path: str | pathlib.Path) -> pathlib.Path:
     if folders := versions(path):
         return folders[-1]
 
-    if (path / "best" / "config.json").is_file():
-        raise ExportError(f"{path}: is the folder of a run; its model is {path / 'best'}")
-    if (path / "config.json").is_file():
-        raise ExportError(
-            f"{path}: is a model folder, expected an exported model; export it first: "
-            f"`tfsum export {path} DESTINATION`"
-        )
+    require(
+        not (path / "best" / "config.json").is_file(),
+        f"{path}: is the folder of a run; its model is {path / 'best'}",
+        ExportError,
+    )
+    require(
+        not (path / "config.json").is_file(),
+        f"{path}: is a model folder, expected an exported model; export it first: "
+        f"`tfsum export {path} DESTINATION`",
+        ExportError,
+    )
     raise ExportError(
         f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that"
         " `tfsum export` wrote"

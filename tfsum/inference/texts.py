@@ -8,11 +8,11 @@ import math
 import pathlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from tfsum.errors import DataError, Error, as_error, needs_extra
+from tfsum.errors import DataError, as_error, needs_extra, require
 from tfsum.loading import load_tensorflow
 from tfsum.request import DOCUMENT_SEPARATOR, TOKEN_BYTES
 
@@ -66,18 +66,22 @@ def check_texts(texts: Iterable[str]) -> list[str]:
         >>> check_texts(("It rained.", "The sun shone."))
         ['It rained.', 'The sun shone.']
     """
-    if isinstance(texts, str):  # whose characters would be taken for texts
-        raise Error("texts is a str; expected a sequence of them, such as [text]")
-    if isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__"):
-        raise Error(
-            f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes"
-            " first; of a dict give list(texts.values()))"
-        )
+    require(  # whose characters would be taken for texts
+        not isinstance(texts, str),
+        "texts is a str; expected a sequence of them, such as [text]",
+    )
+    require(
+        hasattr(texts, "__iter__") and not isinstance(texts, bytes | bytearray | Mapping),
+        f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first;"
+        " of a dict give list(texts.values()))",
+    )
 
     texts = list(texts)
     for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise Error(f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)")
+        require(
+            isinstance(text, str),
+            f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)",
+        )
     return texts
 
 
@@ -103,17 +107,17 @@ def rewrite_newlines(
         >>> rewrite_newlines([b"A bridge\nwas closed.\n\nIt rained."], "paragraph", "sentence")
         ([b'A bridge was closed.\n\nIt rained.'], ['paragraph'])
     """
-    if exported == "line":
-        raise Error(
-            f"newline is {newline!r}, and the model was exported with 'line', for texts with a"
-            ' sentence a line; leave it out, or export the model with newline "auto"'
-        )
+    require(
+        exported != "line",
+        f"newline is {newline!r}, and the model was exported with 'line', for texts with a sentence"
+        ' a line; leave it out, or export the model with newline "auto"',
+    )
     order = ("sentence", "auto", "paragraph", "space")
-    if order.index(newline) < order.index(exported) and exported != "auto":
-        raise Error(
-            f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new"
-            ' line does not end a sentence; leave it out, or export the model with newline "auto"'
-        )
+    require(
+        order.index(newline) >= order.index(exported) or exported == "auto",
+        f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new line"
+        ' does not end a sentence; leave it out, or export the model with newline "auto"',
+    )
 
     if newline == "auto":
         load_tensorflow()  # all else is done without it
@@ -191,8 +195,7 @@ def token_counter(file: str | pathlib.Path | None) -> CountTokens:
     tokenizer.no_padding()
 
     def count(text: str) -> int:
-        encoded = tokenizer.encode(as_bytes(text).decode(), add_special_tokens=False)
-        return len(encoded.ids)
+        return len(tokenizer.encode(as_bytes(text).decode(), add_special_tokens=False).ids)
 
     return count
 
@@ -210,16 +213,9 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
         >>> batches([5, 600_000, 3])
         [[2, 0], [1]]
     """
-    groups: list[list[int]] = []
-    room = 0
-    for i in sorted(range(len(sizes)), key=lambda i: sizes[i]):
-        if not groups or len(groups[-1]) == TEXTS_AT_ONCE or sizes[i] > room:
-            groups.append([])
-            room = BYTES_AT_ONCE
-        groups[-1].append(i)
-        room -= sizes[i]
-
-    return groups
+    order = sorted(range(len(sizes)), key=lambda i: sizes[i])
+    parts = divide_rows([sizes[i] for i in order], BYTES_AT_ONCE, TEXTS_AT_ONCE)
+    return [order[part] for part in parts if order]
 
 
 def filled(number: int, value: Value) -> np.ndarray:
@@ -236,6 +232,19 @@ def filled(number: int, value: Value) -> np.ndarray:
     if isinstance(value, str):
         value = as_bytes(value)
     return np.full(number, value, TYPES[type(value)])
+
+
+def rows_of(outputs: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    """The outputs of a signature for each text.
+
+    Args:
+        outputs: Name -> array, the rows first.
+
+    Example:
+        >>> rows_of({"summary": np.array([b"It rained.", b""], object)})
+        [{'summary': b'It rained.'}, {'summary': b''}]
+    """
+    return [dict(zip(outputs, row)) for row in zip(*outputs.values(), strict=True)]
 
 
 def row_sizes(inputs: Mapping[str, np.ndarray], known: frozenset[bytes] = frozenset()) -> list[int]:
@@ -257,8 +266,7 @@ def row_sizes(inputs: Mapping[str, np.ndarray], known: frozenset[bytes] = frozen
         if array.ndim and len(array) == rows:
             costs = np.full(array.shape, NUMBER_COST)
             if array.dtype == object:
-                cost = functools.partial(_text_cost, known)
-                costs = np.vectorize(cost, otypes=[int])(array)
+                costs = np.vectorize(functools.partial(_text_cost, known), otypes=[int])(array)
             sizes += costs.sum(axis=tuple(range(1, array.ndim)))
 
     return sizes.tolist()

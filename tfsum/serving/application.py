@@ -97,8 +97,11 @@ class HttpConnection(H11Protocol):
     def _take_place(self) -> None:
         """Ends the connection whose client has been silent for the longest time, of the address
         that has most of these."""
-        others = (each for each in self.connections if isinstance(each, HttpConnection))
-        silent = [each for each in others if each is not self and each._waits]
+        silent = [
+            each
+            for each in self.connections
+            if isinstance(each, HttpConnection) and each is not self and each._waits
+        ]
         counts = collections.Counter(each._address for each in silent)
         oldest = min(silent, key=lambda each: (-counts[each._address], each._seen), default=None)
         if oldest is not None:
@@ -276,8 +279,12 @@ class Application:
         return Response(self._predictor.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     async def _openapi(self, request: Request) -> Response:
-        needs_token = self._predictor.settings.token is not None
-        return JsonResponse(openapi_document(self._predictor.versions.available(), needs_token))
+        return JsonResponse(
+            openapi_document(
+                self._predictor.versions.available(),
+                token=self._predictor.settings.token is not None,
+            )
+        )
 
 
 def _failure(error: RequestError) -> Response:

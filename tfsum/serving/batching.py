@@ -187,9 +187,15 @@ class Batcher:
                 for part in divide_rows(sizes, self._settings.batch_characters)
             ]
 
-        key = (model, signature.name, *apart)
         return [
-            _Job(key, run, part, its_sizes, loop.create_future(), loop.time())
+            _Job(
+                key=(model, signature.name, *apart),
+                run=run,
+                inputs=part,
+                sizes=its_sizes,
+                answer=loop.create_future(),
+                arrived=loop.time(),
+            )
             for part, its_sizes in parts
         ]
 
@@ -277,8 +283,9 @@ class _Lane:
             if batch := self._take_batch(loop.time()):
                 span = (loop.time(), loop.time() + sum(map(self._seconds, batch)))
                 self._spans.append(span)
-                future = loop.run_in_executor(self.pool, _compute, batch)
-                future.add_done_callback(functools.partial(self._finish, batch, span))
+                loop.run_in_executor(self.pool, _compute, batch).add_done_callback(
+                    functools.partial(self._finish, batch, span)
+                )
 
     def _take_batch(self, now: float) -> list[_Job]:
         """The oldest jobs of the first queue.

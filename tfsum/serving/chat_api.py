@@ -15,9 +15,8 @@ from starlette.routing import Route
 
 from tfsum.inference.texts import CountTokens, as_bytes
 from tfsum.request import TOKEN_BYTES
-from tfsum.serving.chat_completions import ChatBody
+from tfsum.serving.chat_bodies import ChatBody, ResponsesBody
 from tfsum.serving.chat_prompt import Prompt, prompt_of
-from tfsum.serving.chat_responses import ResponsesBody
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, as_request_error, offload
 from tfsum.serving.request_error import headers_of, invalid, require
@@ -65,15 +64,20 @@ class ChatApi:
 
     async def models(self, request: Request) -> Response:
         """The models that summarize, and "auto", which chooses one by the text."""
-        loaded = self._predictor.versions.available().items()
         names = [
-            name for name, (*_, servable) in loaded if servable.takes_texts and servable.summarizes
+            name
+            for name, (*_, servable) in self._predictor.versions.available().items()
+            if servable.takes_texts and servable.summarizes
         ]
-        models = [
-            {"id": name, "object": "model", "created": 0, "owned_by": "tfsum"}
-            for name in (AUTO, *names)
-        ]
-        return JsonResponse({"object": "list", "data": models})
+        return JsonResponse(
+            {
+                "object": "list",
+                "data": [
+                    {"id": name, "object": "model", "created": 0, "owned_by": "tfsum"}
+                    for name in (AUTO, *names)
+                ],
+            }
+        )
 
     async def complete(self, request: Request) -> Response:
         """The summary of the text of the last message of the user."""
@@ -91,10 +95,9 @@ class ChatApi:
             raise
         except Exception as error:
             failure = as_request_error(error)
-            is_asked_wrong = failure.http_status < 500
             content = {
                 "message": failure.message,
-                "type": "invalid_request_error" if is_asked_wrong else "server_error",
+                "type": "server_error" if failure.http_status >= 500 else "invalid_request_error",
                 "param": None,
                 "code": failure.code,
             }
@@ -119,8 +122,7 @@ class ChatApi:
         parts = _parts(sentences, prompt.bullets)
         answered = await asyncio.to_thread(body.answer, servable.name, text, parts, count)
         if body.stream:
-            events = body.events(answered, parts)
-            return StreamingResponse(events, media_type="text/event-stream")
+            return StreamingResponse(body.events(answered, parts), media_type="text/event-stream")
         return JsonResponse(answered)
 
 

@@ -4,10 +4,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel
-
-from tfsum.serving.request_error import invalid, require
-from tfsum.tasks.model_choice import AUTO
+from tfsum.serving.request_error import require
 
 LONGEST_LINE = 600  # characters of a line that tells what to do with the text
 # words of requests for a summary; a language's words by their beginnings
@@ -35,9 +32,15 @@ BULLETS = re.compile(
     r"bullet|itemi[sz]ed|글머리|목록|불릿|箇条書き|要点列表|puces|stichpunkt", re.I
 )
 
-NUMBERS = "one two three four five six seven eight nine ten".split()
-KOREAN_NUMBERS = "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split()
-NUMBER = rf"(\d{{1,5}}|{'|'.join((*NUMBERS, *KOREAN_NUMBERS))}|a single)"
+NUMBERS = {
+    word: number
+    for words in (
+        "one two three four five six seven eight nine ten",
+        "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열",
+    )
+    for number, word in enumerate(words.split(), 1)
+}
+NUMBER = rf"(\d{{1,5}}|{'|'.join(NUMBERS)}|a single)"
 # Field of a request -> how its number is asked for; of a range, such as 3-4, the larger one.
 LENGTHS = {
     name: re.compile(
@@ -50,17 +53,6 @@ LENGTHS = {
         "characters": "characters?|letters|글자|자\\b|字|caract|zeichen",
     }.items()
 }
-
-
-Messages = list[dict[str, object]]  # with `role` and `content`
-
-
-class PromptBody(BaseModel):
-    """What the bodies of OpenAI's interfaces have in common."""
-
-    model: str = AUTO
-    stream: bool | None = None
-    tools: list[object] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,8 +117,10 @@ def _text_of(message: Mapping[str, object]) -> str:
         return content
     parts = content if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
-    if content is None or not all(isinstance(text, str) for text in texts) or not texts:
-        raise invalid("a message: expected a text as content, or parts of the type text alone")
+    require(
+        texts and all(isinstance(text, str) for text in texts),
+        "a message: expected a text as content, or parts of the type text alone",
+    )
     return "\n".join(map(str, texts))
 
 
@@ -159,8 +153,6 @@ def _is_apart(line: str, is_asked: bool, in_list: bool) -> bool:
 
 
 def _number(word: str) -> int:
-    word = word.lower()
-    for numbers in (NUMBERS, KOREAN_NUMBERS):
-        if word in numbers:
-            return numbers.index(word) + 1
-    return max(1, int(word)) if word.isdigit() else 1
+    if word.isdigit():
+        return max(1, int(word))
+    return NUMBERS.get(word.lower(), 1)  # of "a single" too

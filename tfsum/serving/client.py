@@ -13,6 +13,7 @@ from tfsum.inference.texts import (
     divide_rows,
     filled,
     row_sizes,
+    rows_of,
     token_counter,
 )
 from tfsum.request import Keyword, SummaryAnswer, SummaryOptions, SummaryRequest
@@ -192,8 +193,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         """
 
         async def answer(model: str, texts: Sequence[str]) -> list[SummaryAnswer]:
-            signatures = await self._models.signatures()
-            inputs, _ = signatures[model].get("extract", (None, None))
+            inputs, _ = (await self._models.signatures())[model].get("extract", (None, None))
             question = Question(
                 texts, request, self._models.defaults(model), inputs, self._count_tokens
             )
@@ -351,8 +351,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             name: value if isinstance(value, list) else filled(len(texts), value)
             for name, value in options.items()
         }
-        outputs = await self._predict(model, signature, {"text": texts, **inputs})
-        return [{name: array[row] for name, array in outputs.items()} for row in range(len(texts))]
+        return rows_of(await self._predict(model, signature, {"text": texts, **inputs}))
 
 
 def _check_kind(method: str, rows: list[dict[str, Any]], expected: tuple[str, ...]) -> None:

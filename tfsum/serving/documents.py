@@ -34,8 +34,7 @@ class ReadDocument:
 
     def __init__(self, text: str, newline: Newline | None = None) -> None:
         self.text, self.newline = text, newline
-        named = as_bytes(f"{newline or ''} {text}")
-        self.id = hashlib.sha256(named).hexdigest()[:16]
+        self.id = hashlib.sha256(as_bytes(f"{newline or ''} {text}")).hexdigest()[:16]
         self._model: Summarizer | None = None
         self._reading: Reading | None = None
 

@@ -202,5 +202,7 @@ def _read_inputs(request: Fields, signature: Signature) -> Arrays:
 
 
 def _response(model_spec: dict, outputs: Arrays) -> Fields:
-    tensors = {name: to_proto(array) for name, array in outputs.items()}
-    return message("PredictResponse")(model_spec=model_spec, outputs=tensors)
+    return message("PredictResponse")(
+        model_spec=model_spec,
+        outputs={name: to_proto(array) for name, array in outputs.items()},
+    )

@@ -92,10 +92,12 @@ class GrpcTransport:
             request_serializer=lambda request: request.SerializeToString(),
             response_deserializer=message(f"{method}Response").FromString,
         )
-
-        request = message(f"{method}Request")(**fields)
         try:
-            call = method_call(request, timeout=self._timeout, metadata=self._metadata)
+            call = method_call(
+                message(f"{method}Request")(**fields),
+                timeout=self._timeout,
+                metadata=self._metadata,
+            )
             return await call, dict(await call.trailing_metadata())
         except grpc.RpcError as error:
             code, details = error.code().name, error.details() or ""

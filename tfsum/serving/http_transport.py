@@ -80,8 +80,9 @@ class HttpTransport:
             "signature_name": signature,
             "inputs": {name: array.tolist() for name, array in inputs.items()},
         }
-        content = json.dumps(body, default=_encode).encode()
-        answer, _ = await self._send("POST", f"{self.path}:predict", content)
+        answer, _ = await self._send(
+            "POST", f"{self.path}:predict", json.dumps(body, default=_encode).encode()
+        )
         outputs = answer["outputs"]
         if not self._fits(outputs, signature):  # a new version may have other outputs
             await self._read_metadata()

@@ -119,9 +119,8 @@ def read_array(value: object, dtype: str) -> np.ndarray:
         [[1.0, 2.0], [3.0, 4.0]]
     """
     values = np.array(value, object)  # of uneven or very deep lists, an array of lists
-    even = values.ndim <= MAX_RANK and not any(isinstance(item, list) for item in values.flat)
     require_value(
-        even,
+        values.ndim <= MAX_RANK and not any(isinstance(item, list) for item in values.flat),
         value,
         f"is no array; expected lists of one length at each level, and at most {MAX_RANK} levels",
     )

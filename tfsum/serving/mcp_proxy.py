@@ -150,9 +150,10 @@ class McpProxy(McpTools):
         server = super().server()
         server.add_request_handler("prompts/list", PaginatedRequestParams, self.list_prompts)
         server.add_request_handler("prompts/get", GetPromptRequestParams, self.get_prompt)
-        behind = {name: client.instructions for name, client in self._clients.items()}
         server.instructions = "\n\n".join(
-            f"{name}: {text}" for name, text in behind.items() if text
+            f"{name}: {client.instructions}"
+            for name, client in self._clients.items()
+            if client.instructions
         )
         return server
 
@@ -166,9 +167,7 @@ class McpProxy(McpTools):
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """The result of a tool, shortened where it is long."""
-        if params.name not in self._places["tools"]:  # a client need not ask what there is
-            await self.list_tools(context, None)
-        server, name = self._place("tools", params.name)
+        server, name = await self._place("tools", params.name, self.list_tools, context)
         if server == OWN:
             return await super().call_tool(context, params.model_copy(update={"name": name}))
 
@@ -183,8 +182,7 @@ class McpProxy(McpTools):
             name, params.arguments, progress_callback=report
         )
         try:
-            question = question_of(params.arguments)
-            return await self._shorten(context, result, question, reached)
+            return await self._shorten(context, result, question_of(params.arguments), reached)
         except Error as error:
             LOG.warning("%s: its result is left as it is (%s)", params.name, error)
             return result
@@ -197,9 +195,7 @@ class McpProxy(McpTools):
 
     async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
         """A prompt of a server."""
-        if params.name not in self._places["prompts"]:
-            await self.list_prompts(context, None)
-        server, name = self._place("prompts", params.name)
+        server, name = await self._place("prompts", params.name, self.list_prompts, context)
         return await self._clients[server].get_prompt(name, params.arguments)
 
     async def list_resources(
@@ -216,8 +212,9 @@ class McpProxy(McpTools):
         """The templates of resources of the servers, and the own ones."""
         own = (await super().list_templates(context, params)).resource_templates
         offered = await self._offered(Client.list_resource_templates, "resource_templates")
-        templates = own + [template for _, template in offered]
-        return ListResourceTemplatesResult(resource_templates=templates)
+        return ListResourceTemplatesResult(
+            resource_templates=own + [template for _, template in offered]
+        )
 
     async def read_resource(
         self, context: Context, params: ReadResourceRequestParams
@@ -233,8 +230,9 @@ class McpProxy(McpTools):
                 return await client.read_resource(params.uri)
             except MCPError as error:
                 errors.append(f"{name}: {error}")
-        message = f"{params.uri}: no server has this resource ({'; '.join(errors)})"
-        raise MCPError(INVALID_PARAMS, message)
+        raise MCPError(
+            INVALID_PARAMS, f"{params.uri}: no server has this resource ({'; '.join(errors)})"
+        )
 
     async def _offered(self, ask: Callable[..., Awaitable[PaginatedResult]], kind: str) -> list:
         """What the servers offer of a kind: (server, item)."""
@@ -266,12 +264,20 @@ class McpProxy(McpTools):
             named.append(item.model_copy(update={"name": name}))
         return named
 
-    def _place(self, kind: str, name: str) -> tuple[str, str]:
+    async def _place(
+        self,
+        kind: str,
+        name: str,
+        list_all: Callable[[Context, None], Awaitable[object]],
+        context: Context,
+    ) -> tuple[str, str]:
         """The server of a tool or prompt, and its name there."""
+        if name not in self._places[kind]:  # a client need not ask what there is
+            await list_all(context, None)
         places = self._places[kind]
         if name not in places:
-            message = f"{name}: is none of the {kind}; there are {', '.join(places) or 'none'}"
-            raise MCPError(INVALID_PARAMS, message)
+            found = ", ".join(places) or "none"
+            raise MCPError(INVALID_PARAMS, f"{name}: is none of the {kind}; there are {found}")
         return places[name]
 
     async def _shorten(
@@ -289,10 +295,12 @@ class McpProxy(McpTools):
             if part.text != whole.text:
                 self._documents.keep(whole)
             part = await self._read(context, part, reached, reached + 1)
-            is_kept = whole in self._documents
-            notice = notice_of(whole, question, len(part.text), is_kept)
             fit = functools.partial(
-                fitted, document=part, room=room, question=question, notice=notice
+                fitted,
+                document=part,
+                room=room,
+                question=question,
+                notice=notice_of(whole, question, len(part.text), whole in self._documents),
             )
             text = await self._documents.compute(fit)
             content[number] = content[number].model_copy(update={"text": text})
@@ -308,8 +316,9 @@ async def _connect(stack: contextlib.AsyncExitStack, server: ServerBehind) -> Cl
         return await stack.enter_async_context(Client(StdioServerParameters(**given)))
     if server.type == "sse":
         return await stack.enter_async_context(Client(sse_client(server.url, server.headers)))
-    http = httpx2.AsyncClient(headers=server.headers, timeout=TIMEOUT)
-    await stack.enter_async_context(http)
+    http = await stack.enter_async_context(
+        httpx2.AsyncClient(headers=server.headers, timeout=TIMEOUT)
+    )
     transport = streamable_http_client(server.url, http_client=http)
     return await stack.enter_async_context(Client(transport))
 

@@ -31,7 +31,7 @@ from mcp.types import (
 from pydantic import BaseModel, Field, TypeAdapter
 
 import tfsum
-from tfsum.errors import Error, as_error
+from tfsum.errors import Error, as_error, require
 from tfsum.inference.texts import tokens_of
 from tfsum.inputs.apart import text_apart
 from tfsum.request import MOST_KEYWORDS, AnswerRecord, Count, Newline, Place, SummaryRequest
@@ -115,14 +115,13 @@ class ReadTool(Call):
     def record(self, model: tfsum.Summarizer, document: ReadDocument) -> Record:
         text = document.text
         part = slice(self.start, self.end)
-        record = DocumentRecord(
+        return DocumentRecord(
             document=document.id,
             uri=URI + document.id,
             characters=len(text),
             tokens=tokens_of(text),
             text=None if part == slice(None) else text[part],
-        )
-        return record.model_dump(exclude_none=True)
+        ).model_dump(exclude_none=True)
 
 
 class AskTool(Call):
@@ -213,53 +212,59 @@ class McpTools:
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """The tools, with the schemas of what they take and give."""
-        tools = [
-            Tool(
-                name=name,
-                description=tool.__doc__,
-                input_schema=tool.model_json_schema(),
-                output_schema=tool.output.json_schema() | {"type": "object"},
-            )
-            for name, tool in TOOLS.items()
-        ]
-        return ListToolsResult(tools=tools)
+        return ListToolsResult(
+            tools=[
+                Tool(
+                    name=name,
+                    description=tool.__doc__,
+                    input_schema=tool.model_json_schema(),
+                    output_schema=tool.output.json_schema() | {"type": "object"},
+                )
+                for name, tool in TOOLS.items()
+            ]
+        )
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """The answer of a tool; what is wrong with a call is an answer too."""
         try:
-            if params.name not in TOOLS:
-                raise Error(f"{params.name}: no such tool; there are {', '.join(TOOLS)}")
-            call = TOOLS[params.name](**(params.arguments or {}))
-            answer = await self._answer(context, call)
+            require(
+                params.name in TOOLS,
+                f"{params.name}: no such tool; there are {', '.join(TOOLS)}",
+            )
+            answer = await self._answer(context, TOOLS[params.name](**(params.arguments or {})))
         except Error as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
-        text = json.dumps(answer, ensure_ascii=False)
-        return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
+        return CallToolResult(
+            content=[TextContent(text=json.dumps(answer, ensure_ascii=False))],
+            structured_content=answer,
+        )
 
     async def list_resources(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
         """The documents that are kept."""
-        resources = [
-            Resource(
-                name=document.id,
-                uri=URI + document.id,
-                title=document.text[:80],
-                mime_type="text/plain",
-            )
-            for document in self._documents
-        ]
-        return ListResourcesResult(resources=resources)
+        return ListResourcesResult(
+            resources=[
+                Resource(
+                    name=document.id,
+                    uri=URI + document.id,
+                    title=document.text[:80],
+                    mime_type="text/plain",
+                )
+                for document in self._documents
+            ]
+        )
 
     async def list_templates(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         """The resources of a document: its text, and a part of it."""
-        templates = [
-            ResourceTemplate(name="document", uri_template=URI + "{document}"),
-            ResourceTemplate(name="part", uri_template=URI + "{document}/{start}-{end}"),
-        ]
-        return ListResourceTemplatesResult(resource_templates=templates)
+        return ListResourceTemplatesResult(
+            resource_templates=[
+                ResourceTemplate(name="document", uri_template=URI + "{document}"),
+                ResourceTemplate(name="part", uri_template=URI + "{document}/{start}-{end}"),
+            ]
+        )
 
     async def read_resource(
         self, context: Context, params: ReadResourceRequestParams
@@ -275,16 +280,16 @@ class McpTools:
 
         if found[2]:
             text = text[int(found[2]) : int(found[3])]
-        contents = TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
-        return ReadResourceResult(contents=[contents])
+        return ReadResourceResult(
+            contents=[TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)]
+        )
 
     async def _answer(self, context: Context, call: Call) -> Record:
         """The answer to one text, or to several."""
         texts = await self._texts(call)
         is_list = list in (type(call.text), type(call.document))
         if isinstance(call, SummarizeTool) and call.together:
-            if not is_list:
-                raise Error("text: expected a list of texts, since together=true")
+            require(is_list, "text: expected a list of texts, since together=true")
             together = [document.text for document in texts]
             found = await self._documents.compute(lambda model: model.answer(together, call))
             return found[0].record()
@@ -314,20 +319,24 @@ class McpTools:
 
     async def _texts(self, call: Call) -> list[ReadDocument]:
         """The texts of a call."""
-        if [call.text, call.file, call.document].count(None) != 2:
-            raise Error("expected one of `text`, `file` and `document`")
+        require(
+            [call.text, call.file, call.document].count(None) == 2,
+            "expected one of `text`, `file` and `document`",
+        )
         if call.document is not None:
-            found = [self._documents.find(id) for id in _listed(call.document)]
-            return [ReadDocument(each.text, call.newline or each.newline) for each in found]
+            return [
+                ReadDocument(found.text, call.newline or found.newline)
+                for found in map(self._documents.find, _listed(call.document))
+            ]
 
         texts = _listed(call.text)
         if call.file is not None:
             texts = [await _read_file(call.file, self._root)]
         size = sum(map(len, texts))
-        if size > LARGEST:
-            raise Error(
-                f"{call.file or 'text'} has {size} characters, and may have {LARGEST}; send parts"
-            )
+        require(
+            size <= LARGEST,
+            f"{call.file or 'text'} has {size} characters, and may have {LARGEST}; send parts",
+        )
         return [ReadDocument(text, call.newline) for text in texts]
 
 
@@ -347,12 +356,13 @@ async def _read_file(file: str, root: pathlib.Path | None) -> str:
         is_file = path.is_relative_to(folder) and path.is_file()
     except (OSError, ValueError):  # no name that a file may have
         is_file = False
-    if not is_file:
-        raise Error(
-            f"file: {file[:100]!r} is no file below the server's folder; expected a path in it"
-        )
-    if path.stat().st_size > LARGEST:
-        raise Error(f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one")
+    require(
+        is_file, f"file: {file[:100]!r} is no file below the server's folder; expected a path in it"
+    )
+    require(
+        path.stat().st_size <= LARGEST,
+        f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one",
+    )
     with as_error(f"file: {file!r} cannot be read", OSError):
         content = await asyncio.to_thread(path.read_bytes)
         return await text_apart(content, file, SECONDS, 4 * LARGEST)

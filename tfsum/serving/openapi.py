@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 import tfsum
 from tfsum.generation.generator import Generated
 from tfsum.request import AnswerRecord
-from tfsum.serving.chat_completions import ChatBody
-from tfsum.serving.chat_responses import ResponsesBody
+from tfsum.serving.chat_bodies import ChatBody, ResponsesBody
 from tfsum.serving.json_tensor import FLOATS, INTEGERS
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.servable import Servable, Signature, TensorInfo
@@ -87,12 +86,10 @@ def _predict(servable: Servable) -> Document:
         # A schema cannot say that several columns have the same length.
         *(_column(signature) for signature in signatures if len(signature.inputs) == 1),
     ]
-    answers = [answer for signature in signatures for answer in _answers(signature)]
-
     return _post(
         f"asks {servable.name}",
         {"anyOf": bodies},
-        {"anyOf": answers},
+        {"anyOf": [answer for signature in signatures for answer in _answers(signature)]},
         "Instead of `instances`, a list of rows, `inputs` may have a list for each input, and the"
         " answer has the form of the request. Rows of a request have the same length, and ids are"
         " those of the vocabulary, which a schema cannot say: others get 400.",

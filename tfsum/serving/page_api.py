@@ -107,17 +107,22 @@ class PageApi:
             yield bytes(JsonResponse({"error": as_request_error(error).message}).body)
 
     async def _stages(self, request: Request, fields: dict) -> AsyncIterator[dict[str, object]]:
-        predictor = self._predictor
         with self._summarize.use(request, fields) as (servable, body):
             asked: ModelCalls | None = await self._summarize.asked(servable, body)
             while asked:
                 for name, inputs in asked.calls.items():
-                    signature = servable.signatures[name]
-                    await asyncio.to_thread(predictor.check_limits, signature, inputs, TIMES_LONGER)
+                    await asyncio.to_thread(
+                        self._predictor.check_limits,
+                        servable.signatures[name],
+                        inputs,
+                        TIMES_LONGER,
+                    )
 
                 found: dict[str, Arrays] = {}
-                stages = self._long_outputs(servable, asked.calls)
-                async with contextlib.aclosing(stages):
+                outputs_of = self._predictor.long_texts.outputs
+                if all(self._summarize.reads(servable, name) for name in asked.calls):
+                    outputs_of = self._outputs_of_reading
+                async with contextlib.aclosing(outputs_of(servable, asked.calls)) as stages:
                     async for stage in stages:
                         if isinstance(stage, dict):
                             yield {"progress": stage}
@@ -128,29 +133,23 @@ class PageApi:
                         yield {"answer": await asyncio.to_thread(asked.answer, found)}
                 asked = asked.again()
 
-    async def _long_outputs(
+    async def _outputs_of_reading(
         self, servable: Servable, calls: Mapping[str, Arrays]
     ) -> AsyncGenerator[Progress | tuple[str, Arrays]]:
         """The stages of `LongTexts.outputs`; a text that was read lately is not read again."""
-        summarize, outputs = self._summarize, self._predictor.long_texts.outputs
-        if not all(summarize.reads(servable, name) for name in calls):
-            async with contextlib.aclosing(outputs(servable, calls)) as stages:
-                async for stage in stages:
-                    yield stage
-            return
-
         (text, *_) = (inputs["text"] for inputs in calls.values())
-        read: Arrays = summarize.find(servable, text) or {}
+        read: Arrays = self._summarize.find(servable, text) or {}
         if not read:
-            async with contextlib.aclosing(outputs(servable, {"read": {"text": text}})) as stages:
-                async for stage in stages:
+            reading = self._predictor.long_texts.outputs(servable, {"read": {"text": text}})
+            async with contextlib.aclosing(reading):
+                async for stage in reading:
                     if isinstance(stage, dict):
                         yield stage
                     else:
                         _, read = stage
-                        summarize.keep(servable, text, read)
+                        self._summarize.keep(servable, text, read)
         for name, inputs in calls.items():
-            yield name, await summarize.of_reading(servable, name, inputs, read)
+            yield name, await self._summarize.of_reading(servable, name, inputs, read)
 
     async def attention(self, request: Request) -> Response:
         """The attention between the pieces of a text and of its answer, and the alternatives.
@@ -169,9 +168,11 @@ class PageApi:
                 f"{name} has no signature 'attend'; it is not an abstractive model, or was"
                 " exported by an older tfsum",
             )
-            inputs = {"text": np.array([as_bytes(text)], object)}
             answer = self._predictor.predict(
-                servable, servable.signatures["attend"], inputs, request.scope["take"]
+                servable,
+                servable.signatures["attend"],
+                {"text": np.array([as_bytes(text)], object)},
+                request.scope["take"],
             )
             outputs = await unless_gone(request, answer)
             # The vocabularies are read from files.

@@ -137,8 +137,9 @@ async def predicted(
                 " or shorter documents",
             ) from None
 
-        answer = predictor.predict(servable, signature, inputs, request.scope["take"])
-        outputs = await unless_gone(request, answer)
+        outputs = await unless_gone(
+            request, predictor.predict(servable, signature, inputs, request.scope["take"])
+        )
         content = await offload(byte_count(outputs), write, outputs)
         return Response(content, media_type="application/json")
 
@@ -180,15 +181,18 @@ class RestApi:
 
     async def status(self, request: Request) -> Response:
         """The states of a model's versions."""
-        states = [
+        return JsonResponse(
             {
-                "version": str(number),
-                "state": version.state,
-                "status": {"error_code": version.code, "error_message": version.message},
+                "model_version_status": [
+                    {
+                        "version": str(number),
+                        "state": version.state,
+                        "status": {"error_code": version.code, "error_message": version.message},
+                    }
+                    for number, version in self._versions.status(**request.path_params).items()
+                ]
             }
-            for number, version in self._versions.status(**request.path_params).items()
-        ]
-        return JsonResponse({"model_version_status": states})
+        )
 
     async def metadata(self, request: Request) -> Response:
         """The signatures of a loaded model."""
@@ -231,8 +235,9 @@ class RestApi:
         except RequestError as error:
             if asked is None or error.http_status != 400:
                 raise
-            message = f"{error.message}; a correct body is {asked.sample_body()}"
-            raise RequestError(error.code, message) from None
+            raise RequestError(
+                error.code, f"{error.message}; a correct body is {asked.sample_body()}"
+            ) from None
 
     async def unsupported(self, request: Request) -> Response:
         """Refuses `:classify` and `:regress`."""
@@ -293,11 +298,12 @@ class OpenInference:
         """Inputs and outputs of `serving_default`."""
         with self._versions.use(**request.path_params) as servable:
             signature = servable.signature("serving_default")
-            versions = self._versions.available()[servable.name]
             return JsonResponse(
                 {
                     "name": servable.name,
-                    "versions": [str(each.version) for each in versions],
+                    "versions": [
+                        str(each.version) for each in self._versions.available()[servable.name]
+                    ],
                     "platform": "tensorflow_savedmodel",
                     "inputs": _described(signature.inputs),
                     "outputs": _described(signature.outputs),

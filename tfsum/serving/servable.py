@@ -98,20 +98,16 @@ class Signature:
     outputs: Mapping[str, TensorInfo]
 
     @property
-    def batched(self) -> bool:
-        """Whether the first dimension of each input and output is that of the batch."""
-        return bool(self.inputs) and all(
-            info.batched for info in (*self.inputs.values(), *self.outputs.values())
-        )
-
-    @property
     def mergeable(self) -> bool:
         """Whether the rows of several requests can be computed together and taken apart again.
 
-        An output with a second dimension of any size is as wide as the widest row of the batch.
+        The first dimension of each input and output is that of the batch then. An output with a
+        second dimension of any size is as wide as the widest row of the batch.
         """
-        return self.batched and all(
-            info.shape is not None and None not in info.shape[1:] for info in self.outputs.values()
+        return (
+            bool(self.inputs)
+            and all(info.batched for info in (*self.inputs.values(), *self.outputs.values()))
+            and all(info.shape and None not in info.shape[1:] for info in self.outputs.values())
         )
 
     def check_inputs(self, inputs: Arrays) -> None:

@@ -77,8 +77,10 @@ class ServedModels:
             RequestError: None is there, or the server was not reached.
         """
         if not self._signatures:
-            asked = (self._send(transport.signatures) for transport in self._transports.values())
-            found = await asyncio.gather(*asked, return_exceptions=True)
+            found = await asyncio.gather(
+                *(self._send(transport.signatures) for transport in self._transports.values()),
+                return_exceptions=True,
+            )
             there = {name: one for name, one in zip(self._transports, found) if type(one) is dict}
             missing = [one for one in found if isinstance(one, BaseException)]
             unexpected = [one for one in missing if getattr(one, "code", "") != "NOT_FOUND"]

@@ -258,8 +258,11 @@ def _with_descriptors(connections: int) -> int:
 
 def _listen(settings: ServerSettings) -> socket.socket:
     host, port = settings.host, settings.port
-    cure = "; another program may have the port: take another by --port"
-    with as_error(f"{host}:{port} cannot be listened on", OSError, cure=cure):
+    with as_error(
+        f"{host}:{port} cannot be listened on",
+        OSError,
+        cure="; another program may have the port: take another by --port",
+    ):
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server(
             (host, port),

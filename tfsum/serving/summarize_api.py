@@ -18,13 +18,20 @@ from starlette.routing import Route
 
 from tfsum.errors import Error
 from tfsum.generation.generator import generated_of
-from tfsum.inference.texts import CountTokens, DocumentCache, as_bytes, filled, token_counter
+from tfsum.inference.texts import (
+    CountTokens,
+    DocumentCache,
+    as_bytes,
+    filled,
+    rows_of,
+    token_counter,
+)
 from tfsum.request import SummaryRequest, Value
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, Take, offload
 from tfsum.serving.request_error import invalid, require
 from tfsum.serving.servable import Arrays, Servable, byte_count
-from tfsum.tasks.bert_sum_ext.answering import Question, Row, defaults_of
+from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
 from tfsum.tasks.model_choice import AUTO, choose_model
 
@@ -163,11 +170,10 @@ class SummarizeApi:
             RequestError: The model cannot do what is asked.
         """
         asked: ModelCalls | None = await self.asked(servable, body)
-        take = request.scope["take"]
         while asked:
             outputs = {}
             for name, inputs in asked.calls.items():
-                found = self._outputs(servable, name, inputs, take)
+                found = self._outputs(servable, name, inputs, request.scope["take"])
                 outputs[name] = await unless_gone(request, found)
             answer = asked.answer(outputs)
             asked = asked.again()
@@ -249,12 +255,13 @@ class SummarizeApi:
         Raises:
             RequestError: A field is wrong, there is no such model, or it takes no texts.
         """
-        loaded = self._predictor.versions.available().items()
-        summarizers = [name for name, (*_, servable) in loaded if servable.summarizes]
         body = body_of(fields)
         name = body.model
         if name == AUTO:
-            name = choose_model(body.texts, summarizers)
+            loaded = self._predictor.versions.available().items()
+            name = choose_model(
+                body.texts, [name for name, (*_, servable) in loaded if servable.summarizes]
+            )
         request.path_params["name"] = name
         with self._predictor.versions.use(name) as servable:
             require(
@@ -287,13 +294,17 @@ def _extracted(servable: Servable, body: SummarizeBody, count_tokens: CountToken
         raise invalid(str(error)) from None
 
     def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
-        rows = {name: _rows(arrays) for name, arrays in outputs.items()}
-        (found,) = question.answers(rows, servable.name)
+        (found,) = question.answers(
+            {name: rows_of(arrays) for name, arrays in outputs.items()}, servable.name
+        )
         return {"model": servable.name, "version": servable.version, **found.record()}
 
     def calls() -> ModelCalls:
-        inputs = {name: _inputs(question.encoded, given) for name, given in question.calls.items()}
-        return ModelCalls(inputs, answer, lambda: None if question.is_answered else calls())
+        return ModelCalls(
+            {name: _inputs(question.encoded, given) for name, given in question.calls.items()},
+            answer,
+            lambda: None if question.is_answered else calls(),
+        )
 
     for name in question.calls:
         servable.signature(name)  # an older export may lack it
@@ -316,7 +327,7 @@ def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:
     (text,) = body.texts  # they are not together
 
     def answer(outputs: Mapping[str, Arrays]) -> dict[str, object]:
-        (row,) = _rows(outputs["serving_default"])
+        (row,) = rows_of(outputs["serving_default"])
         return {"model": name, "version": servable.version, **vars(generated_of(text, row))}
 
     return ModelCalls({"serving_default": _inputs([as_bytes(text)], {})}, answer)
@@ -324,11 +335,7 @@ def _written(servable: Servable, body: SummarizeBody) -> ModelCalls:
 
 def _inputs(texts: list[bytes], options: Mapping[str, Value]) -> Arrays:
     """The inputs of a signature: a value of each option for every text."""
-    inputs = {name: filled(len(texts), value) for name, value in options.items()}
-    return {**inputs, "text": np.array(texts, object)}
-
-
-def _rows(outputs: Arrays) -> list[Row]:
-    """The outputs of a signature for each text."""
-    rows = range(len(next(iter(outputs.values()))))
-    return [{name: array[i] for name, array in outputs.items()} for i in rows]
+    return {
+        "text": np.array(texts, object),
+        **{name: filled(len(texts), value) for name, value in options.items()},
+    }

@@ -55,8 +55,7 @@ def to_proto(array: np.ndarray) -> Fields:
     """
     values: dict[str, object] = {"string_val": array.ravel().tolist()}
     if array.dtype != object:
-        little_endian = array.astype(array.dtype.newbyteorder("<"))
-        values = {"tensor_content": little_endian.tobytes()}
+        values = {"tensor_content": array.astype(array.dtype.newbyteorder("<")).tobytes()}
     return message("TensorProto")(
         dtype=DATA_TYPES.index(NAME_OF_NUMPY[array.dtype.name].upper()),
         tensor_shape={"dim": [{"size": size} for size in array.shape]},

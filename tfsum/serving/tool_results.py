@@ -172,8 +172,9 @@ def excerpt(text: str, answer: SummaryAnswer) -> str:
         >>> excerpt("It rained. It snowed.", answer)
         '[11-21] It snowed.'
     """
-    parts = parts_of(text, answer.offsets)
-    return "\n".join(f"[{start}-{end}] {text[start:end]}" for start, end in parts)
+    return "\n".join(
+        f"[{start}-{end}] {text[start:end]}" for start, end in parts_of(text, answer.offsets)
+    )
 
 
 def fitted(
@@ -193,8 +194,7 @@ def fitted(
     """
     tokens = room
     while True:
-        request = SummaryRequest(tokens=tokens, query=question, fill=True)
-        answer = document.answer(model, request)
+        answer = document.answer(model, SummaryRequest(tokens=tokens, query=question, fill=True))
         notes = "".join(f" Note: {sentence_of(warning)}." for warning in answer.warnings)
         said = f"[{notice}{notes}]\n{excerpt(document.text, answer)}"
         over = tokens_of(said) - room

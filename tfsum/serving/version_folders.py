@@ -137,7 +137,11 @@ def load_servable(
     task = task_of_export(servable.description)
     part = task.golden() if task and task.golden else None
     if part is not None:
-        _verify(servable, part)
+        # Wrong weights show in the answers. `tfsum verify` asks all signatures, and reads the list
+        # of weights.
+        causes = (ValueError, LookupError, CallError)
+        with as_error(f"{path}: cannot be verified", *causes, kind=ExportError):
+            check_answers(path, servable.description, part, servable.model, _ask_of(part))
 
     if compute != "float32" and can_open(servable.description):
         del servable.model  # frees its weights
@@ -145,16 +149,6 @@ def load_servable(
         if part is not None:  # the first call of a signature takes a second
             _ask_of(part)(servable.model, part.requests(servable.description)[:1])
     return servable
-
-
-def _verify(servable: Servable, part: Golden) -> None:
-    """Compares the answers with those of the day of export.
-
-    Wrong weights show in them; `tfsum verify` asks all signatures, and reads the list of weights.
-    """
-    causes = (ValueError, LookupError, CallError)
-    with as_error(f"{servable.path}: cannot be verified", *causes, kind=ExportError):
-        check_answers(servable.path, servable.description, part, servable.model, _ask_of(part))
 
 
 def _ask_of(part: Golden) -> Ask:
@@ -184,8 +178,10 @@ def warm_up(servable: Servable, stopped: threading.Event) -> None:
             if stopped.is_set():
                 return
             request = message("PredictionLog").FromString(record).predict_log.request
-            inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
-            servable.run(request.model_spec.signature_name or "serving_default", inputs)
+            servable.run(
+                request.model_spec.signature_name or "serving_default",
+                {name: from_proto(tensor) for name, tensor in request.inputs.items()},
+            )
             count += 1
     except Exception as error:  # whatever is wrong with the file, the server goes on
         LOG.error(

@@ -1,18 +1,22 @@
-"""The kernels of an exported model in the type that it is computed in, once it is opened.
+"""The graph of an exported model as a session gets it: its kernels in the type that the session
+computes in, and in parts.
 
-They are stored as float16 and cast at each call, which takes a third of the time of a short text
-in bfloat16. Here the graph is changed before it is loaded: the variables of the kernels are of the
-other type, and the casts stand where they are restored and saved. The products get the same values.
+The kernels are stored as float16 and cast at each call, which takes a third of the time of a short
+text in bfloat16. Here the graph is changed before it is loaded: the variables of the kernels are of
+the other type, and the casts stand where they are restored and saved. The products get the same
+values. Other hosts load the graph as it is. The export cannot have it so: TensorFlow's Python
+restores a variable in no other type than it is stored in, and a resource that is restored by a
+function of its own takes 3.5 kB of saved_model.pb for each kernel.
 
-Other hosts load the graph as it is. The export cannot have it so: TensorFlow's Python restores a
-variable in no other type than it is stored in, and a resource that is restored by a function of its
-own takes 3.5 kB of saved_model.pb for each kernel.
+A model has many signatures, and a process often asks for one. TensorFlow takes time for each
+function that it is given, whenever it is asked for other outputs than before.
 """
 
 import collections
 import functools
 from collections.abc import Iterable, Sequence
 
+from tfsum.inference.allowed_operations import calls_of
 from tfsum.tensorflow_messages import Fields, message
 
 FLOAT, BFLOAT16, HALF = 1, 14, 19  # TensorFlow's numbers of types
@@ -155,3 +159,54 @@ def _add_cast(body: _Body, taker: Fields, place: int, source: int, target: int) 
     cast = body.nodes.add(name=name, op="Cast", input=[taker.input[place]])
     cast.attr["SrcT"].type, cast.attr["DstT"].type = source, target
     taker.input[place] = f"{name}:y:0"
+
+
+class GraphParts:
+    """The nodes and functions of a graph that were not taken yet: a session is given what its calls
+    need, each once.
+
+    Args:
+        graph: A `GraphDef`, which must not change any more.
+    """
+
+    def __init__(self, graph: Fields) -> None:
+        self._versions = graph.versions
+        self._nodes = {node.name: node for node in graph.node}
+        self._functions = {function.signature.name: function for function in graph.library.function}
+
+    def take(self, names: Iterable[str]) -> Fields:
+        """Takes what some nodes need.
+
+        Args:
+            names: References to nodes, such as "name:0"; those that the graph lacks are ignored.
+
+        Returns:
+            A `GraphDef` of these nodes, of all that they depend on, and of the functions that they
+            call, without what was taken before.
+
+        Example:
+            >>> graph = message("GraphDef")()
+            >>> graph.node.extend(message("NodeDef")(name=name) for name in "abc")
+            >>> graph.node[1].input.append("^a")
+            >>> parts = GraphParts(graph)
+            >>> [[node.name for node in parts.take([name]).node] for name in ("b:0", "b:0", "c")]
+            [['b', 'a'], [], ['c']]
+        """
+        part = message("GraphDef")(versions=self._versions)
+        waiting = [*names]
+        while waiting:
+            name = waiting.pop().removeprefix("^").partition(":")[0]
+            if (node := self._nodes.pop(name, None)) is not None:
+                part.node.append(node)
+                waiting += node.input
+
+        functions = _called_by(part.node)
+        while functions:
+            if (function := self._functions.pop(functions.pop(), None)) is not None:
+                part.library.function.append(function)
+                functions |= _called_by(function.node_def)
+        return part
+
+
+def _called_by(nodes: Iterable[Fields]) -> set[str]:
+    return set[str]().union(*map(calls_of, nodes))
