@@ -15,7 +15,7 @@ import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import DefaultTokenizer, Tokenizer
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.text.words import split_words
 
 METRICS = ("rouge1", "rouge2", "rougeLsum")
@@ -88,11 +88,11 @@ def score_each(
         >>> score_each(["The bridge was closed."], ["The bridge closed."]).shape
         (1, 3, 3)
     """
-    if len(summaries) != len(references) or not len(references):
-        raise Error(
-            f"ROUGE: {len(summaries)} summaries and {len(references)} references; "
-            "expected as many of both, 1 or more"
-        )
+    require(
+        len(summaries) == len(references) and len(references),
+        f"ROUGE: {len(summaries)} summaries and {len(references)} references; "
+        "expected as many of both, 1 or more",
+    )
 
     scores = (score_pair(*pair, english) for pair in zip(summaries, references, strict=True))
     return np.array([[score[metric] for metric in METRICS] for score in scores])

@@ -12,7 +12,7 @@ import numpy as np
 from tfsum.data.documents.prepare import DocumentPreparation
 from tfsum.data.preparation import Preparation
 from tfsum.data.settings import DocumentSettings, TextSettings
-from tfsum.errors import RecipeError
+from tfsum.errors import RecipeError, require
 from tfsum.formats.config_json import read_json
 from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
@@ -62,11 +62,12 @@ def check_segments(config: dict, what: str) -> None:
     Example:
         >>> check_segments({"type_vocab_size": 2}, "a pair of texts")
     """
-    if config["type_vocab_size"] < 2:
-        raise RecipeError(
-            f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
-            "encoder"
-        )
+    require(
+        config["type_vocab_size"] > 1,
+        f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
+        "encoder",
+        RecipeError,
+    )
 
 
 def starting_model(folder: pathlib.Path, *classes: type[AnySummarizer]) -> AnySummarizer:

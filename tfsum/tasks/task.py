@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
-from tfsum.errors import Error, RecipeError
+from tfsum.errors import Error, RecipeError, require
 
 if TYPE_CHECKING:  # a task's parts load when they are used
     from tfsum.data.preparation import Preparation
@@ -126,8 +126,10 @@ def register(new: Task) -> None:
     Raises:
         Error: Another task has its name.
     """
-    if _TASKS.setdefault(new.name, new) != new:
-        raise Error(f"the task {new.name!r} is registered already; take another name")
+    require(
+        _TASKS.setdefault(new.name, new) == new,
+        f"the task {new.name!r} is registered already; take another name",
+    )
 
 
 def task(name: str) -> Task:
@@ -140,8 +142,7 @@ def task(name: str) -> Task:
         >>> task("bert_classifier").verb
         'classify'
     """
-    if name not in _TASKS:
-        raise RecipeError(f"no task {name!r}; known are {', '.join(_TASKS)}")
+    require(name in _TASKS, f"no task {name!r}; known are {', '.join(_TASKS)}", RecipeError)
     return _TASKS[name]
 
 

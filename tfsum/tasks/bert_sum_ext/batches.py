@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfsum.data.documents.windows import DocumentBatcher, in_windows
-from tfsum.errors import DataError
+from tfsum.errors import DataError, require
 from tfsum.text.known_words import is_word
 from tfsum.text.word_piece import WordPiece
 
@@ -50,11 +50,12 @@ class ExtractiveBatches(DocumentBatcher):
         max_windows: int = 1,
         summaries: Sequence[str] | None = None,
     ) -> None:
-        if len(texts) != len(labels) or not any(len(sentences) for sentences in texts):
-            raise DataError(
-                f"ExtractiveBatches: found {len(texts)} texts and {len(labels)} lists of labels;"
-                " expected as many of both, and a sentence at least"
-            )
+        require(
+            len(texts) == len(labels) and any(map(len, texts)),
+            f"ExtractiveBatches: found {len(texts)} texts and {len(labels)} lists of labels;"
+            " expected as many of both, and a sentence at least",
+            DataError,
+        )
 
         for number, (sentences, scores) in enumerate(zip(texts, labels)):
             if isinstance(sentences, str) or len(sentences) != len(scores):

@@ -10,7 +10,7 @@ from typing import Literal, Unpack, cast
 
 import numpy as np
 
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, require
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.openvino_model import OF_READING
 from tfsum.inference.texts import as_bytes, filled
@@ -107,11 +107,11 @@ class Reading:
             Error: What is asked is not possible.
         """
         for name in ("newline", "together"):
-            if getattr(request, name):
-                raise Error(
-                    f"{name}: is settled when a text is read; ask the summarizer, which reads the"
-                    " text again"
-                )
+            require(
+                not getattr(request, name),
+                f"{name}: is settled when a text is read; ask the summarizer, which reads the"
+                " text again",
+            )
         request = request.model_copy(update={"newline": self._newline})
         question = Question(
             [self.text],
@@ -235,11 +235,12 @@ def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Reading:
             f"a document that was read is broken ({error}); read its text again"
         ) from error
 
-    if name not in models:
-        raise DataError(
-            f"a document was read by {name}; expected {', '.join(models)}. Read its text again, or"
-            " ask the model that read it"
-        )
+    require(
+        name in models,
+        f"a document was read by {name}; expected {', '.join(models)}. Read its text again, or"
+        " ask the model that read it",
+        DataError,
+    )
     # `sentence` for exports that took them one by one
     joined = DOCUMENT_SEPARATOR.encode().join(sentences)
     reading = {**arrays, "sentences": joined, "sentence": np.array(sentences, object)}
