@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
-from rouge_score.tokenizers import DefaultTokenizer, Tokenizer
+from rouge_score.tokenizers import DefaultTokenizer
 
 from tfsum.errors import require
 from tfsum.text.words import split_words
@@ -24,21 +24,21 @@ METRICS = ("rouge1", "rouge2", "rougeLsum")
 _OTHER_SCRIPTS = re.compile("([\u0370-\u1dff\u2c00-\ufaff\ufb07-\U0003ffff]+)")
 
 
-class EnglishTokenizer(Tokenizer):
-    """The tokenizer of `rouge-score` with its stemmer, and our own words of other scripts.
+_SPLITTERS = (DefaultTokenizer(use_stemmer=True).tokenize, split_words)  # of Latin, of others
+
+
+def english_words(text: str) -> list[str]:
+    """Splits a text by the tokenizer of `rouge-score` with its stemmer, other scripts into words.
+
+    Args:
+        text: Text.
 
     Example:
-        >>> EnglishTokenizer().tokenize("The dogs barked, 고양이는 잤다.")
+        >>> english_words("The dogs barked, 고양이는 잤다.")
         ['the', 'dog', 'bark', '고양이는', '잤다']
     """
-
-    def __init__(self) -> None:
-        self._tokenizers = (DefaultTokenizer(use_stemmer=True).tokenize, split_words)
-
-    def tokenize(self, text: str) -> list[str]:
-        """Splits a text into words."""
-        runs = _OTHER_SCRIPTS.split(text)  # Latin ones and others in turn
-        return [word for i, run in enumerate(runs) for word in self._tokenizers[i % 2](run)]
+    runs = _OTHER_SCRIPTS.split(text)  # Latin ones and others in turn
+    return [word for i, run in enumerate(runs) for word in _SPLITTERS[i % 2](run)]
 
 
 def score_pair(
@@ -127,8 +127,8 @@ def score_summaries(
 @functools.cache
 def _scorer(english: bool) -> RougeScorer:
     # Words of other languages than English are lower-cased, and not stemmed.
-    tokenizer = EnglishTokenizer() if english else types.SimpleNamespace(tokenize=split_words)
-    return RougeScorer(list(METRICS), tokenizer=tokenizer)
+    words = english_words if english else split_words
+    return RougeScorer(list(METRICS), tokenizer=types.SimpleNamespace(tokenize=words))
 
 
 def _lines(text: str | Sequence[str]) -> str:
