@@ -15,7 +15,7 @@ from tensorflow.python.distribute import collective_all_reduce_strategy
 
 import tfsum
 from tfsum.data.corpus_files import corpus_digest
-from tfsum.errors import DataError, Error, RecipeError, require
+from tfsum.errors import DataError, Error, RecipeError, as_error, require
 from tfsum.json_text import parse_json
 from tfsum.private_names import check_private_names
 from tfsum.training.log import log
@@ -79,13 +79,12 @@ def _join_workers(
     addresses = ", ".join(itertools.chain(*resolver.cluster_spec().as_dict().values()))
     log(f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({addresses})")
 
-    try:
+    with as_error(
+        "the workers cannot be joined",
+        RuntimeError,
+        cure="; train in a process that has not used TensorFlow before",
+    ):
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
-    except RuntimeError as error:
-        raise Error(
-            f"the workers cannot be joined ({error}); train in a process that has not used"
-            " TensorFlow before"
-        ) from None
 
 
 def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
