@@ -57,9 +57,6 @@ class WindowedDocuments:
     first_summary_piece: np.ndarray
     number: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.windows)
-
 
 def load_windows(paths: Paths, window_length: int, max_windows: int) -> WindowedDocuments:
     """Reads records and lays every document out in windows.
