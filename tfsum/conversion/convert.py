@@ -108,8 +108,11 @@ def convert(
             f"{source}: is a folder with {len(files)} checkpoints of torch; name one of them, such "
             f"as {files[-1]}"
         )
-    if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
-        raise CheckpointError(f"{destination}: already exists; choose a new folder")
+    require(
+        not destination.exists() or (destination.is_dir() and not any(destination.iterdir())),
+        f"{destination}: already exists; choose a new folder",
+        CheckpointError,
+    )
 
     with model_folder.writing_errors(destination), new_path(destination) as part:
         if to in FLAVOURS:

@@ -333,13 +333,12 @@ def corpus_labels(
     """
     sentences: Any = row.get(text)
     marks: Any = row.get(labels)
-    if not isinstance(sentences, list) or not all(
-        isinstance(sentence, str) for sentence in sentences
-    ):
-        raise DataError(
-            f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of"
-            f" sentences, which the labels in {labels!r} are of"
-        )
+    require(
+        isinstance(sentences, list) and all(isinstance(sentence, str) for sentence in sentences),
+        f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of"
+        f" sentences, which the labels in {labels!r} are of",
+        DataError,
+    )
 
     size = len(sentences)
     numbers = isinstance(marks, list) and all(type(label) in (int, float) for label in marks)

@@ -58,12 +58,13 @@ class ExtractiveBatches(DocumentBatcher):
         )
 
         for number, (sentences, scores) in enumerate(zip(texts, labels)):
-            if isinstance(sentences, str) or len(sentences) != len(scores):
-                raise DataError(
-                    f"ExtractiveBatches: text {number} is a {type(sentences).__name__} of"
-                    f" {len(sentences)} with {len(scores)} labels; expected a list of sentences"
-                    " and a label for each"
-                )
+            require(
+                not isinstance(sentences, str) and len(sentences) == len(scores),
+                f"ExtractiveBatches: text {number} is a {type(sentences).__name__} of"
+                f" {len(sentences)} with {len(scores)} labels; expected a list of sentences"
+                " and a label for each",
+                DataError,
+            )
 
         if summaries is not None and (isinstance(summaries, str) or len(summaries) != len(texts)):
             raise DataError(

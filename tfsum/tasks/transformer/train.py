@@ -7,7 +7,7 @@ from typing import Any
 
 from tfsum.data.preparation import learned_vocabularies, vocabulary_file
 from tfsum.data.readers import RereadTexts, read_pairs
-from tfsum.errors import Error, RecipeError, require
+from tfsum.errors import RecipeError, require
 from tfsum.formats.weight_names import variables_by_path
 from tfsum.generation.validation import AnswerValidation
 from tfsum.models import Transformer
@@ -86,14 +86,14 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
     """
     ready = [file for file in (text.vocabulary, text.target_vocabulary) if file is not None]
     sizes = [size for size in (text.vocabulary_size, text.target_vocabulary_size) if size]
-    if [text.vocabulary, text.vocabulary_size].count(None) != 1 or bool(ready) == bool(sizes):
-        raise Error(
-            f"[text] vocabulary {text.vocabulary!r}, target_vocabulary {text.target_vocabulary!r},"
-            f" vocabulary_size {text.vocabulary_size}, target_vocabulary_size"
-            f" {text.target_vocabulary_size}: expected exactly one of vocabulary"
-            " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
-            " only beside vocabulary_size"
-        )
+    require(
+        [text.vocabulary, text.vocabulary_size].count(None) == 1 and bool(ready) != bool(sizes),
+        f"[text] vocabulary {text.vocabulary!r}, target_vocabulary {text.target_vocabulary!r},"
+        f" vocabulary_size {text.vocabulary_size}, target_vocabulary_size"
+        f" {text.target_vocabulary_size}: expected exactly one of vocabulary"
+        " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
+        " only beside vocabulary_size",
+    )
 
     if ready:
         found = [vocabulary_file(file) for file in ready]
