@@ -1,5 +1,5 @@
 """From a recipe to the best model folder, in four stages: prepare the data, build the model, make
-the run, fit; and what a training is about to do, above all the memory it takes."""
+the run, fit; and what a training is about to do."""
 
 import contextlib
 import hashlib
@@ -195,7 +195,7 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
 
     Returns:
         Lines: recipe and versions, strategy and devices, precision and batch, rows and tokens of
-        a pass, parameters, memory.
+        a pass, parameters.
 
     Example:
         >>> for line in start_report(recipe, run):  # doctest: +SKIP
@@ -206,8 +206,6 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
         average), in 1 part
         one pass: 60 documents, 4 batches, 1630 tokens, 1745 padded_tokens; 6.6% are padding
         parameters: 4,880, of which 4,880 are trained
-        memory of a device: about 0.16 MB: 0.04 MB for weights, gradients, optimizer and average,
-        and about 0.12 MB for the activations of a part
     """
     model, train = run.model, recipe.train
     learned = recipe.model_dump_json(exclude=NOT_LEARNED).encode()
