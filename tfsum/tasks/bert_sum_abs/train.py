@@ -203,8 +203,10 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
 
     def __init__(self, recipe: RecipeSettings, data: PreparedRecords, model: BertSumAbs) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
-        rate, steps = settings.encoder_learning_rate, settings.encoder_warmup_steps
-        of_encoder = {"learning_rate": rate, "warmup_steps": steps}
+        of_encoder = {
+            "learning_rate": settings.encoder_learning_rate,
+            "warmup_steps": settings.encoder_warmup_steps,
+        }
         optimizer = make_adam(
             model,
             settings,

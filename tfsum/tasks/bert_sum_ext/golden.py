@@ -55,9 +55,8 @@ def ask(model: OpenedModel, requests: list[dict]) -> list[dict]:
     # every sentence that may be chosen: sentences that are as good as equal could change places
     known = model.signatures["extract"]
     asked = extract_inputs(len(requests), known, query=b"a bridge", query_weight=0.0)
-    choice = {"max_sentences": number, "block_trigrams": block}
     answers = _answers(
-        model.call("summarize", {"text": text, **choice}),
+        model.call("summarize", {"text": text, "max_sentences": number, "block_trigrams": block}),
         model.call("score", {"text": text}),
         model.call("extract", {"text": text, **asked}),
         model.call("keywords", {"text": text, "max_keywords": number}),
