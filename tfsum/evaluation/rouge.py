@@ -19,6 +19,8 @@ from tfsum.errors import require
 from tfsum.text.words import split_words
 
 METRICS = ("rouge1", "rouge2", "rougeLsum")
+WORDS = {True: "english", False: "plain"}
+"""Argument `english` -> what reports call the words that are compared."""
 
 # Every script but Latin (with its additions and ligatures) and general punctuation.
 _OTHER_SCRIPTS = re.compile("([\u0370-\u1dff\u2c00-\ufaff\ufb07-\U0003ffff]+)")

@@ -12,11 +12,10 @@ from tfsum.data.readers import Corpus, corpus_name, read_pairs
 from tfsum.errors import DataError, Error, require
 from tfsum.evaluation.bleu import score_with_interval
 from tfsum.evaluation.comparison import Report, bootstrap_intervals
-from tfsum.evaluation.rouge import METRICS, score_each
+from tfsum.evaluation.rouge import METRICS, WORDS, score_each
 from tfsum.generation.generator import Generator
 
 KEYS = ("precision", "recall", "f", "low", "high")
-WORDS = {True: "english", False: "plain"}
 
 
 @dataclasses.dataclass

@@ -17,7 +17,7 @@ from tfsum.data.readers import Corpus, corpus_name, read_corpus
 from tfsum.errors import DataError, require
 from tfsum.evaluation.comparison import DIFFERENCE, Report, bootstrap_intervals, comparison_lines
 from tfsum.evaluation.readability import fault_shares, repeated_pairs
-from tfsum.evaluation.rouge import METRICS, score_each
+from tfsum.evaluation.rouge import METRICS, WORDS, score_each
 from tfsum.papers.selection import original_systems
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 from tfsum.text.sentence_splitter import SentenceSplitter
@@ -26,7 +26,6 @@ from tfsum.text.words import is_unspaced, split_words
 Selection = Literal["model", "bertsum", "bertsum_recall"]
 Summaries = Sequence[Sequence[str]]
 BASELINE = "lead"
-WORDS = {True: "english", False: "plain"}
 KEYS = ("precision", "recall", "f", "low", "high", *DIFFERENCE)
 PLACES = {"1": range(1), "2": range(1, 2), "3": range(2, 3), "4-10": range(3, 10)}  # and later
 REASONS = {"empty": "text", "without_summary": "summary"}
