@@ -82,11 +82,14 @@ def starting_model(folder: pathlib.Path, *classes: type[AnySummarizer]) -> AnySu
         CheckpointError: The folder cannot be read.
     """
     config = read_json(folder / "config.json")
-    for each in classes:
-        if each.section in config:
-            return each.from_pretrained(folder)
+    fitting = [each for each in classes if each.section in config]
     names = " or ".join(each.__name__ for each in classes)
-    raise RecipeError(f"[model] start: {folder} is no {names}; name a BERT as encoder instead")
+    require(
+        fitting,
+        f"[model] start: {folder} is no {names}; name a BERT as encoder instead",
+        RecipeError,
+    )
+    return fitting[0].from_pretrained(folder)
 
 
 def start_from(

@@ -139,13 +139,13 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
             " another share of them (held_out_share, of a recipe validation_share)",
             run,
         )
-        if counts["pairs"]:
-            return counts
-
         why = WITHOUT_PAIRS if counts["documents"] else WITHOUT_SENTENCES
-        raise DataError(
-            f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}"
+        require(
+            counts["pairs"],
+            f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}",
+            DataError,
         )
+        return counts
 
     def _usable(self, corpus: str | pathlib.Path, left_out: collections.Counter) -> Iterator[str]:
         """The documents with a text, each once, in NFC; the others are counted."""
