@@ -14,17 +14,15 @@ import tensorflow as tf
 
 import tfsum
 from tfsum.errors import Stopped
-from tfsum.models.model import Model
 from tfsum.training.log import format_counts, log, muted
 from tfsum.training.recipe_file import compare_with_started_run, write_recipe
-from tfsum.training.run import Run
+from tfsum.training.run import AnyModel, Run
 from tfsum.training.run_folder import locked
 from tfsum.training.settings import Recipe
 from tfsum.training.workers import Workers, check_same_training, strategy_of
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe, contravariant=True)
 Data = TypeVar("Data")
-AnyModel = TypeVar("AnyModel", bound=Model)
 STRATEGIES = {
     tf.distribute.MirroredStrategy: "mirrored",
     tf.distribute.MultiWorkerMirroredStrategy: "multi_worker",
