@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfsum.atomic_files import new_path
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, require
 from tfsum.formats import google, model_folder, open_folder, text_settings, weight_names
 from tfsum.models import Bert, BertClassifier, BertForPretraining
 from tfsum.models.bert_classifier import other_head
@@ -80,15 +80,17 @@ def convert(
         >>> notes
         []
     """
-    if to not in FORMATS:
-        raise CheckpointError(f"convert: no format {to!r}; known are {', '.join(FORMATS)}")
+    require(
+        to in FORMATS, f"convert: no format {to!r}; known are {', '.join(FORMATS)}", CheckpointError
+    )
 
     destination = pathlib.Path(destination)
     checkpoint = pathlib.Path(source).is_file()
-    if checkpoint and to != "tfsum":
-        raise CheckpointError(
-            f"{source}: is a checkpoint, which is converted to tfsum first (--to tfsum)"
-        )
+    require(
+        to == "tfsum" or not checkpoint,
+        f"{source}: is a checkpoint, which is converted to tfsum first (--to tfsum)",
+        CheckpointError,
+    )
 
     if surplus := [
         name
@@ -106,8 +108,11 @@ def convert(
             f"{source}: is a folder with {len(files)} checkpoints of torch; name one of them, such "
             f"as {files[-1]}"
         )
-    if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
-        raise CheckpointError(f"{destination}: already exists; choose a new folder")
+    require(
+        not destination.exists() or (destination.is_dir() and not any(destination.iterdir())),
+        f"{destination}: already exists; choose a new folder",
+        CheckpointError,
+    )
 
     with model_folder.writing_errors(destination), new_path(destination) as part:
         if to in FLAVOURS:

@@ -16,7 +16,7 @@ from typing import IO
 
 from tfsum.data.rows import name_kind
 from tfsum.data.shards import digest
-from tfsum.errors import DataError, as_error
+from tfsum.errors import DataError, as_error, require
 from tfsum.formats.torch_file import is_torch_file
 
 KINDS = (".jsonl", ".csv", ".tsv")
@@ -93,14 +93,14 @@ def file_digests(files: Mapping[str, str | pathlib.Path | None]) -> dict[str, st
 def _in_folder(folder: pathlib.Path) -> list[pathlib.Path]:
     files = sorted(file for file in folder.iterdir() if name_kind(file.name) in IN_FOLDERS)
     kinds = sorted({name_kind(file.name) for file in files})
-    if len(kinds) == 1:
-        return files
-
     found = f"files of several kinds ({', '.join(kinds)})" if kinds else "no file of a corpus"
-    raise DataError(
+    require(
+        len(kinds) == 1,
         f"{folder}: found {found}, expected files of one of the kinds {', '.join(IN_FOLDERS)}; name"
-        f" a file, or those that are meant by a pattern such as {folder / '*.story'}"
+        f" a file, or those that are meant by a pattern such as {folder / '*.story'}",
+        DataError,
     )
+    return files
 
 
 def _stories(path: pathlib.Path) -> list[pathlib.Path]:

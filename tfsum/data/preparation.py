@@ -15,7 +15,7 @@ from filelock import AcquireReturnProxy, FileLock, Timeout
 from tfsum.data.corpus_files import file_digests
 from tfsum.data.settings import Processes, Shards
 from tfsum.data.shards import Manifest, RecordWriter, ShardRunner, ShardWork, run_shards
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, Error, require
 from tfsum.formats.text_settings import piece_file, read_text_settings
 from tfsum.settings import Checked
 from tfsum.terminal_size import bar_size
@@ -119,10 +119,11 @@ def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:
     """
     path = pathlib.Path(path)
     file = piece_file(path / "vocab.txt" if path.is_dir() else path)
-    if not file.is_file():
-        raise DataError(
-            f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one"
-        )
+    require(
+        file.is_file(),
+        f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one",
+        DataError,
+    )
 
     return file
 

@@ -11,7 +11,7 @@ from typing import Any
 from tfsum.data.corpus_files import KINDS, SHARD, STORY, TOKENS, corpus_files, file_kind, open_text
 from tfsum.data.paper_files import read_paper_file
 from tfsum.data.rows import file_rows, text_field
-from tfsum.errors import DataError
+from tfsum.errors import DataError, require
 
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
 """A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of
@@ -218,11 +218,12 @@ def _rows(corpus: Corpus, header: bool = True) -> Iterator[tuple[str, Mapping[st
         return
 
     for number, row in enumerate(corpus, start=1):
-        if not isinstance(row, Mapping):
-            raise DataError(
-                f"rows:{number}: found a {type(row).__name__}, expected a dict with the names of"
-                " columns"
-            )
+        require(
+            isinstance(row, Mapping),
+            f"rows:{number}: found a {type(row).__name__}, expected a dict with the names of"
+            " columns",
+            DataError,
+        )
         yield f"rows:{number}", row
 
 
@@ -332,13 +333,12 @@ def corpus_labels(
     """
     sentences: Any = row.get(text)
     marks: Any = row.get(labels)
-    if not isinstance(sentences, list) or not all(
-        isinstance(sentence, str) for sentence in sentences
-    ):
-        raise DataError(
-            f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of"
-            f" sentences, which the labels in {labels!r} are of"
-        )
+    require(
+        isinstance(sentences, list) and all(isinstance(sentence, str) for sentence in sentences),
+        f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of"
+        f" sentences, which the labels in {labels!r} are of",
+        DataError,
+    )
 
     size = len(sentences)
     numbers = isinstance(marks, list) and all(type(label) in (int, float) for label in marks)

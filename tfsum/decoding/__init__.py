@@ -7,7 +7,7 @@ from typing import Any
 from tfsum.decoding.beam_search import BeamSearch
 from tfsum.decoding.sampling import Sampling
 from tfsum.decoding.strategy import Greedy, Strategy
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 
 __all__ = ["STRATEGIES", "BeamSearch", "Greedy", "Sampling", "Strategy", "named_strategy"]
 
@@ -33,11 +33,11 @@ def named_strategy(name: str, **options: Any) -> Strategy:
         >>> named_strategy("greedy", min_length=3)
         Greedy(min_length=3, no_repeat_ngram=0)
     """
-    if name not in STRATEGIES:
-        raise Error(
-            f"search is {name!r}; known are {', '.join(STRATEGIES)} (`import tfsum.papers` adds"
-            " those of the papers)"
-        )
+    require(
+        name in STRATEGIES,
+        f"search is {name!r}; known are {', '.join(STRATEGIES)} (`import tfsum.papers` adds"
+        " those of the papers)",
+    )
 
     known = [field.name for field in dataclasses.fields(STRATEGIES[name])]
     if strange := sorted(options.keys() - set(known)):

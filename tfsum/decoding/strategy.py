@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 from keras import ops, tree
 
 from tfsum.decoding_settings import StrategySettings
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.tensor import Tensor
 
 PADDING = 0
@@ -93,11 +93,11 @@ class Strategy(StrategySettings):
             Error: `max_length` is not an integer, or is below 1 or `min_length`.
         """
         is_whole = isinstance(max_length, numbers.Integral) and not isinstance(max_length, bool)
-        if not is_whole or max_length < max(1, self.min_length):
-            raise Error(
-                f"{type(self).__name__}: max_length is {max_length!r}; expected a whole number, at"
-                f" least 1 and at least min_length ({self.min_length})"
-            )
+        require(
+            is_whole and max_length >= max(1, self.min_length),
+            f"{type(self).__name__}: max_length is {max_length!r}; expected a whole number, at"
+            f" least 1 and at least min_length ({self.min_length})",
+        )
 
         if not isinstance(source, dict):
             return self.search(model, ops.convert_to_tensor(source, "int32"), int(max_length))

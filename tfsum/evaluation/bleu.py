@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sacrebleu.metrics import BLEU
 
-from tfsum.errors import Error
+from tfsum.errors import require
 
 DIGITS = 12  # after the point, of the numbers that sacrebleu writes
 
@@ -40,11 +40,11 @@ def score_with_interval(
         >>> round(scores["score"], 1)
         48.9
     """
-    if len(translations) != len(references) or not references:
-        raise Error(
-            f"BLEU: {len(translations)} translations and {len(references)} references; expected as"
-            " many of both, and at least one"
-        )
+    require(
+        len(translations) == len(references) and references,
+        f"BLEU: {len(translations)} translations and {len(references)} references; expected as"
+        " many of both, and at least one",
+    )
 
     bleu = BLEU(tokenize=tokenize)
     result = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)

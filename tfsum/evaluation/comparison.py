@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfsum.errors import Error
+from tfsum.errors import require
 
 DIFFERENCE = ("difference", "difference_low", "difference_high")
 
@@ -59,10 +59,10 @@ def bootstrap_intervals(
         (True, 5.0, 5.0)
     """
     values = np.asarray(values, np.float64)
-    if not len(values) or samples < 1:
-        raise Error(
-            f"bootstrap: {len(values)} documents, {samples} samples; expected 1 or more of both"
-        )
+    require(
+        len(values) and samples > 0,
+        f"bootstrap: {len(values)} documents, {samples} samples; expected 1 or more of both",
+    )
 
     # the count (D,) of each document in a sample, times the columns (D, C), gives the sums (C,)
     random = np.random.default_rng(seed)

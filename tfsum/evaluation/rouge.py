@@ -13,32 +13,34 @@ from collections.abc import Sequence
 
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
-from rouge_score.tokenizers import DefaultTokenizer, Tokenizer
+from rouge_score.tokenizers import DefaultTokenizer
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.text.words import split_words
 
 METRICS = ("rouge1", "rouge2", "rougeLsum")
+WORDS = {True: "english", False: "plain"}
+"""Argument `english` -> what reports call the words that are compared."""
 
 # Every script but Latin (with its additions and ligatures) and general punctuation.
 _OTHER_SCRIPTS = re.compile("([\u0370-\u1dff\u2c00-\ufaff\ufb07-\U0003ffff]+)")
 
 
-class EnglishTokenizer(Tokenizer):
-    """The tokenizer of `rouge-score` with its stemmer, and our own words of other scripts.
+_SPLITTERS = (DefaultTokenizer(use_stemmer=True).tokenize, split_words)  # of Latin, of others
+
+
+def english_words(text: str) -> list[str]:
+    """Splits a text by the tokenizer of `rouge-score` with its stemmer, other scripts into words.
+
+    Args:
+        text: Text.
 
     Example:
-        >>> EnglishTokenizer().tokenize("The dogs barked, 고양이는 잤다.")
+        >>> english_words("The dogs barked, 고양이는 잤다.")
         ['the', 'dog', 'bark', '고양이는', '잤다']
     """
-
-    def __init__(self) -> None:
-        self._tokenizers = (DefaultTokenizer(use_stemmer=True).tokenize, split_words)
-
-    def tokenize(self, text: str) -> list[str]:
-        """Splits a text into words."""
-        runs = _OTHER_SCRIPTS.split(text)  # Latin ones and others in turn
-        return [word for i, run in enumerate(runs) for word in self._tokenizers[i % 2](run)]
+    runs = _OTHER_SCRIPTS.split(text)  # Latin ones and others in turn
+    return [word for i, run in enumerate(runs) for word in _SPLITTERS[i % 2](run)]
 
 
 def score_pair(
@@ -88,11 +90,11 @@ def score_each(
         >>> score_each(["The bridge was closed."], ["The bridge closed."]).shape
         (1, 3, 3)
     """
-    if len(summaries) != len(references) or not len(references):
-        raise Error(
-            f"ROUGE: {len(summaries)} summaries and {len(references)} references; "
-            "expected as many of both, 1 or more"
-        )
+    require(
+        len(summaries) == len(references) and len(references),
+        f"ROUGE: {len(summaries)} summaries and {len(references)} references; "
+        "expected as many of both, 1 or more",
+    )
 
     scores = (score_pair(*pair, english) for pair in zip(summaries, references, strict=True))
     return np.array([[score[metric] for metric in METRICS] for score in scores])
@@ -127,8 +129,8 @@ def score_summaries(
 @functools.cache
 def _scorer(english: bool) -> RougeScorer:
     # Words of other languages than English are lower-cased, and not stemmed.
-    tokenizer = EnglishTokenizer() if english else types.SimpleNamespace(tokenize=split_words)
-    return RougeScorer(list(METRICS), tokenizer=tokenizer)
+    words = english_words if english else split_words
+    return RougeScorer(list(METRICS), tokenizer=types.SimpleNamespace(tokenize=words))
 
 
 def _lines(text: str | Sequence[str]) -> str:

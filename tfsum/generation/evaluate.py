@@ -9,14 +9,13 @@ import numpy as np
 
 from tfsum.data.preparation import batched
 from tfsum.data.readers import Corpus, corpus_name, read_pairs
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, Error, require
 from tfsum.evaluation.bleu import score_with_interval
 from tfsum.evaluation.comparison import Report, bootstrap_intervals
-from tfsum.evaluation.rouge import METRICS, score_each
+from tfsum.evaluation.rouge import METRICS, WORDS, score_each
 from tfsum.generation.generator import Generator
 
 KEYS = ("precision", "recall", "f", "low", "high")
-WORDS = {True: "english", False: "plain"}
 
 
 @dataclasses.dataclass
@@ -110,11 +109,12 @@ def evaluate(
     if len(whole) < len(pairs):
         left_out = len(pairs) - len(whole)
         print(f"tfsum: {name}: left out {left_out} pairs without a text", file=sys.stderr)
-    if not whole:
-        raise DataError(
-            f"{name}: no pair has both texts; name their columns with source and target (--source"
-            " and --target)"
-        )
+    require(
+        whole,
+        f"{name}: no pair has both texts; name their columns with source and target (--source"
+        " and --target)",
+        DataError,
+    )
 
     answers = [
         written

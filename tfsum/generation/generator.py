@@ -6,7 +6,7 @@ from typing import overload
 
 import numpy as np
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.saved_model import read_vocabularies
 from tfsum.inference.texts import KNOWN_ENOUGH, check_texts
@@ -137,11 +137,10 @@ class Attention:
             Error: There is no such layer or head.
         """
         for name, number, count in zip(("layer", "head"), (layer, head), self.weights.shape):
-            if number is not None and not 0 <= number < count:
-                raise Error(
-                    f"{self.kind}: {name} is {number}; expected a whole number from 0 to"
-                    f" {count - 1}"
-                )
+            require(
+                number is None or 0 <= number < count,
+                f"{self.kind}: {name} is {number}; expected a whole number from 0 to {count - 1}",
+            )
         return self.weights[layer if head is None else (layer, head)]
 
 

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, require
 from tfsum.text.compose import Compose
 from tfsum.text.detokenizer import bytes_said
 from tfsum.text.known_words import KnownWords
@@ -227,6 +227,9 @@ def at_least(least: int, value: int, name: str) -> int:
         >>> at_least(1, 2, "max_windows")
         2
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ExportError(f"{name} is {value!r}; expected a whole number of at least {least}")
+    require(
+        isinstance(value, int) and not isinstance(value, bool) and value >= least,
+        f"{name} is {value!r}; expected a whole number of at least {least}",
+        ExportError,
+    )
     return value

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tfsum.errors import Error, ExportError
+from tfsum.errors import ExportError, require
 from tfsum.formats.config_json import read_json
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.saved_model import newest, read_description, shipped_model, shipped_models
@@ -46,11 +46,12 @@ def export_model(
         >>> export_model("runs/news/best", "served/news", storage="small")  # doctest: +SKIP
         PosixPath('served/news/1')
     """
-    if pathlib.Path(folder).is_file():
-        raise ExportError(
-            f"{folder}: is a file, expected a model folder. A .keras file holds no vocabulary;"
-            " write a folder with keras.models.load_model(file).save_pretrained(folder, vocabulary)"
-        )
+    require(
+        not pathlib.Path(folder).is_file(),
+        f"{folder}: is a file, expected a model folder. A .keras file holds no vocabulary;"
+        " write a folder with keras.models.load_model(file).save_pretrained(folder, vocabulary)",
+        ExportError,
+    )
 
     path = pathlib.Path(folder) / "config.json"
     if not path.is_file() and (path.parent / "best" / "config.json").is_file():
@@ -108,11 +109,11 @@ def load(
         folders = {name: newest(name)}
     folder, *others = folders.values() or [shipped_model()]
     task = task_of(folder, read_description(folder))
-    if options.get("tokenizer") and task.export_kind != "extractive":
-        raise Error(
-            f"tokenizer: counts the tokens of sentences that a model selects, and {folder} is"
-            f" {task.export_kind}; leave it out"
-        )
+    require(
+        task.export_kind == "extractive" or not options.get("tokenizer"),
+        f"tokenizer: counts the tokens of sentences that a model selects, and {folder} is"
+        f" {task.export_kind}; leave it out",
+    )
     if others:
         return task.need(task.by_text, "by_text")(folders, **options)
     return task.need(task.exported_model, "exported_model")(folder, **options)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 from tfsum.inference.saved_model import DEFAULT_MODEL
 from tfsum.settings import Checked, Option
 from tfsum.text.english_words import COMMON, LEAST
@@ -71,8 +71,7 @@ def named_model(name: str | pathlib.Path | None, licence: Licence = "any") -> st
         ('auto', 'bert_sum_ext_multilingual')
     """
     default = {"any": AUTO, "production": MULTILINGUAL}
-    if licence not in default:
-        raise Error(f"model_licence={licence!r}: expected 'any' or 'production'")
+    require(licence in default, f"model_licence={licence!r}: expected 'any' or 'production'")
     if name in (None, AUTO):
         return default[licence]
     if licence == "production" and RESEARCH & {*pathlib.PurePath(str(name)).parts}:

@@ -12,7 +12,7 @@ import numpy as np
 from tfsum.data.documents.prepare import DocumentPreparation
 from tfsum.data.preparation import Preparation
 from tfsum.data.settings import DocumentSettings, TextSettings
-from tfsum.errors import RecipeError
+from tfsum.errors import RecipeError, require
 from tfsum.formats.config_json import read_json
 from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
@@ -62,11 +62,12 @@ def check_segments(config: dict, what: str) -> None:
     Example:
         >>> check_segments({"type_vocab_size": 2}, "a pair of texts")
     """
-    if config["type_vocab_size"] < 2:
-        raise RecipeError(
-            f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
-            "encoder"
-        )
+    require(
+        config["type_vocab_size"] > 1,
+        f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
+        "encoder",
+        RecipeError,
+    )
 
 
 def starting_model(folder: pathlib.Path, *classes: type[AnySummarizer]) -> AnySummarizer:
@@ -81,11 +82,14 @@ def starting_model(folder: pathlib.Path, *classes: type[AnySummarizer]) -> AnySu
         CheckpointError: The folder cannot be read.
     """
     config = read_json(folder / "config.json")
-    for each in classes:
-        if each.section in config:
-            return each.from_pretrained(folder)
+    fitting = [each for each in classes if each.section in config]
     names = " or ".join(each.__name__ for each in classes)
-    raise RecipeError(f"[model] start: {folder} is no {names}; name a BERT as encoder instead")
+    require(
+        fitting,
+        f"[model] start: {folder} is no {names}; name a BERT as encoder instead",
+        RecipeError,
+    )
+    return fitting[0].from_pretrained(folder)
 
 
 def start_from(

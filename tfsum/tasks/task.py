@@ -5,12 +5,14 @@ this table; nothing else in the package depends on a task.
 """
 
 import dataclasses
+import functools
 import inspect
 import pathlib
+import pkgutil
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
-from tfsum.errors import Error, RecipeError
+from tfsum.errors import Error, RecipeError, require
 
 if TYPE_CHECKING:  # a task's parts load when they are used
     from tfsum.data.preparation import Preparation
@@ -35,8 +37,8 @@ Explain = Callable[Concatenate[Any, str, str, ...], str]
 class Task:
     """One row of the table of tasks.
 
-    Each part is a function that imports it, so that it loads when it is used; None if the task does
-    without it.
+    Each part is a function that imports it, such as `later` makes, so that it loads when it is
+    used; None if the task does without it.
 
     Attributes:
         name: Name of the task, the [model] kind of its recipes.
@@ -117,6 +119,20 @@ class Task:
         return function(*arguments, **options)
 
 
+def later(name: str) -> Callable[[], Any]:
+    """Makes a function that imports a part of a task.
+
+    Args:
+        name: Module of the part and its name in it, "package.module:name"; or a module that is the
+            part.
+
+    Example:
+        >>> later("tfsum.tasks.bert_classifier.settings:RecipeSettings")().__name__
+        'RecipeSettings'
+    """
+    return functools.partial(pkgutil.resolve_name, name)
+
+
 _TASKS: dict[str, Task] = {}
 
 
@@ -126,8 +142,10 @@ def register(new: Task) -> None:
     Raises:
         Error: Another task has its name.
     """
-    if _TASKS.setdefault(new.name, new) != new:
-        raise Error(f"the task {new.name!r} is registered already; take another name")
+    require(
+        _TASKS.setdefault(new.name, new) == new,
+        f"the task {new.name!r} is registered already; take another name",
+    )
 
 
 def task(name: str) -> Task:
@@ -140,8 +158,7 @@ def task(name: str) -> Task:
         >>> task("bert_classifier").verb
         'classify'
     """
-    if name not in _TASKS:
-        raise RecipeError(f"no task {name!r}; known are {', '.join(_TASKS)}")
+    require(name in _TASKS, f"no task {name!r}; known are {', '.join(_TASKS)}", RecipeError)
     return _TASKS[name]
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.atomic_files import to_disk, write_atomically
-from tfsum.errors import CheckpointError, Error
+from tfsum.errors import CheckpointError, Error, require
 from tfsum.json_text import parse_json
 from tfsum.training.log import log
 from tfsum.training.run_folder import steps_in
@@ -217,11 +217,12 @@ class Checkpoints:
         """Restores a checkpoint and returns its state."""
         try:
             content = parse_json(pathlib.Path(f"{prefix}.json").read_text(encoding="utf-8"))
-            if content["format"] != FORMAT:
-                raise CheckpointError(
-                    f"{prefix}: its format is {content['format']!r}, and this tfsum reads "
-                    f"{FORMAT}: resume this run with the tfsum that wrote it"
-                )
+            require(
+                content["format"] == FORMAT,
+                f"{prefix}: its format is {content['format']!r}, and this tfsum reads "
+                f"{FORMAT}: resume this run with the tfsum that wrote it",
+                CheckpointError,
+            )
             files, state = {**content["files"]}, {**content["state"]}
             for name, checksum in files.items():
                 file = self.folder / name

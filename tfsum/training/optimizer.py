@@ -10,9 +10,8 @@ from tfsum.private_names import check_private_names
 from tfsum.tensor import Tensor
 from tfsum.training.settings import OptimizerSettings
 
-OVERRIDDEN = ("_clip_gradients", "_apply_weight_decay")
-CALLED = ("_get_variable_index", "_use_weight_decay")
-"""Private methods of Keras's optimizers."""
+PRIVATE = ("_clip_gradients", "_apply_weight_decay", "_get_variable_index", "_use_weight_decay")
+"""Private methods of Keras's optimizers that `Adam` overrides or calls."""
 Value = TypeVar("Value")
 NOT_DECAYED = ("bias", "gamma", "beta")
 """Names of the weights that BERT does not decay: biases and normalizations.
@@ -148,7 +147,7 @@ class Adam(keras.optimizers.Adam):
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
         """Creates the moments, and looks up the factor and decay of each variable."""
-        check_private_names("keras", keras.optimizers.Adam, *OVERRIDDEN, *CALLED)
+        check_private_names("keras", keras.optimizers.Adam, *PRIVATE)
         if self.built:
             return
         super(keras.optimizers.Adam, self).build(variables)

@@ -16,7 +16,7 @@ import pydantic
 import tomli_w
 
 from tfsum.atomic_files import write_atomically
-from tfsum.errors import RecipeError
+from tfsum.errors import RecipeError, require
 from tfsum.settings import expected, follow, mistakes
 from tfsum.shipped_files import RECIPES
 from tfsum.training.settings import Recipe, keys_of
@@ -274,12 +274,13 @@ def compare_with_started_run(recipe: Recipe) -> list[str]:
         if old[key] != new[key]
     }
     for key, (before, now) in changed.items():
-        if not key.startswith("[train]"):
-            raise RecipeError(
-                f"{folder}: the run in this folder was started with {key} = {before}, and the"
-                f" recipe now has {now}; to start over, choose another [train] folder or remove"
-                " this one"
-            )
+        require(
+            key.startswith("[train]"),
+            f"{folder}: the run in this folder was started with {key} = {before}, and the"
+            f" recipe now has {now}; to start over, choose another [train] folder or remove"
+            " this one",
+            RecipeError,
+        )
     return [
         f"{key} was {before} and is {now} from here on" for key, (before, now) in changed.items()
     ]

@@ -14,7 +14,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, Error, require
 from tfsum.json_text import parse_json
 from tfsum.training.settings import keys_of
 
@@ -149,11 +149,12 @@ def find_runs(folder: str | pathlib.Path) -> list[RunSummary]:
         tfsum.errors.DataError: no_such_folder: no run is there (a folder with recipe.toml); ...
     """
     recipes = sorted(pathlib.Path(folder).rglob("recipe.toml"))
-    if not recipes:
-        raise DataError(
-            f"{folder}: no run is there (a folder with recipe.toml); name the folder that runs are"
-            " in, such as runs"
-        )
+    require(
+        recipes,
+        f"{folder}: no run is there (a folder with recipe.toml); name the folder that runs are"
+        " in, such as runs",
+        DataError,
+    )
     return [read_run(recipe.parent) for recipe in recipes]
 
 

@@ -1,5 +1,5 @@
 """From a recipe to the best model folder, in four stages: prepare the data, build the model, make
-the run, fit; and what a training is about to do, above all the memory it takes."""
+the run, fit; and what a training is about to do."""
 
 import contextlib
 import hashlib
@@ -14,17 +14,15 @@ import tensorflow as tf
 
 import tfsum
 from tfsum.errors import Stopped
-from tfsum.models.model import Model
 from tfsum.training.log import format_counts, log, muted
 from tfsum.training.recipe_file import compare_with_started_run, write_recipe
-from tfsum.training.run import Run
+from tfsum.training.run import AnyModel, Run
 from tfsum.training.run_folder import locked
 from tfsum.training.settings import Recipe
 from tfsum.training.workers import Workers, check_same_training, strategy_of
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe, contravariant=True)
 Data = TypeVar("Data")
-AnyModel = TypeVar("AnyModel", bound=Model)
 STRATEGIES = {
     tf.distribute.MirroredStrategy: "mirrored",
     tf.distribute.MultiWorkerMirroredStrategy: "multi_worker",
@@ -195,7 +193,7 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
 
     Returns:
         Lines: recipe and versions, strategy and devices, precision and batch, rows and tokens of
-        a pass, parameters, memory.
+        a pass, parameters.
 
     Example:
         >>> for line in start_report(recipe, run):  # doctest: +SKIP
@@ -206,8 +204,6 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
         average), in 1 part
         one pass: 60 documents, 4 batches, 1630 tokens, 1745 padded_tokens; 6.6% are padding
         parameters: 4,880, of which 4,880 are trained
-        memory of a device: about 0.16 MB: 0.04 MB for weights, gradients, optimizer and average,
-        and about 0.12 MB for the activations of a part
     """
     model, train = run.model, recipe.train
     learned = recipe.model_dump_json(exclude=NOT_LEARNED).encode()

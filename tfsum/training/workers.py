@@ -15,7 +15,7 @@ from tensorflow.python.distribute import collective_all_reduce_strategy
 
 import tfsum
 from tfsum.data.corpus_files import corpus_digest
-from tfsum.errors import DataError, Error, RecipeError
+from tfsum.errors import DataError, Error, RecipeError, as_error, require
 from tfsum.json_text import parse_json
 from tfsum.private_names import check_private_names
 from tfsum.training.log import log
@@ -54,11 +54,12 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
             " TF_CONFIG"
         )
 
-    if name == "multi_worker":
-        raise RecipeError(
-            f"[train] strategy is {name!r}, and no other worker is announced; set TF_CONFIG on each"
-            " worker, start them by srun, or give `tfsum train --local-workers 2`"
-        )
+    require(
+        name != "multi_worker",
+        f"[train] strategy is {name!r}, and no other worker is announced; set TF_CONFIG on each"
+        " worker, start them by srun, or give `tfsum train --local-workers 2`",
+        RecipeError,
+    )
     if name == "one" or (name == "auto" and len(tf.config.list_physical_devices("GPU")) < 2):
         return tf.distribute.get_strategy()
 
@@ -78,13 +79,12 @@ def _join_workers(
     addresses = ", ".join(itertools.chain(*resolver.cluster_spec().as_dict().values()))
     log(f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({addresses})")
 
-    try:
+    with as_error(
+        "the workers cannot be joined",
+        RuntimeError,
+        cure="; train in a process that has not used TensorFlow before",
+    ):
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
-    except RuntimeError as error:
-        raise Error(
-            f"the workers cannot be joined ({error}); train in a process that has not used"
-            " TensorFlow before"
-        ) from None
 
 
 def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
@@ -123,11 +123,12 @@ def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
 
     os.environ.pop("TF_CONFIG", None)  # TensorFlow's strategies take a blank one for broken JSON
     tasks = os.environ.get("SLURM_STEP_NUM_TASKS", "").strip() or "1"
-    if not tasks.isdecimal():
-        raise RecipeError(
-            f"SLURM_STEP_NUM_TASKS is {tasks[:80]!r}; expected the number of tasks that srun has"
-            " started, or no SLURM_STEP_NUM_TASKS"
-        )
+    require(
+        tasks.isdecimal(),
+        f"SLURM_STEP_NUM_TASKS is {tasks[:80]!r}; expected the number of tasks that srun has"
+        " started, or no SLURM_STEP_NUM_TASKS",
+        RecipeError,
+    )
     if int(tasks) > 1:
         return _slurm()
     return None
@@ -356,11 +357,12 @@ def check_same_training(workers: Workers, recipe: Mapping[str, Mapping[str, Any]
         for name in sorted({*first, *other})
         if first.get(name) != other.get(name)
     ]
-    if wrong:
-        raise RecipeError(
-            f"the workers train different things: {'; '.join(wrong)}. Start all with the same"
-            " recipe, corpora and versions"
-        )
+    require(
+        not wrong,
+        f"the workers train different things: {'; '.join(wrong)}. Start all with the same"
+        " recipe, corpora and versions",
+        RecipeError,
+    )
 
 
 def _identity(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfsum.errors import Error
+from tfsum.errors import Error, require
 from tfsum.generation.generator import Attention
 from tfsum.models import Bert, Transformer
 from tfsum.text.word_piece import WordPiece
@@ -35,11 +35,11 @@ def bert_attention(
         (['[CLS]', 'rain', '[SEP]'], (1, 2, 3, 3))
     """
     for name, value in (("text", text), ("text_pair", text_pair or "")):
-        if not isinstance(value, str):
-            raise Error(
-                f"bert_attention: {name} is {type(value).__name__}; expected a str, of a pair the"
-                " second in text_pair"
-            )
+        require(
+            isinstance(value, str),
+            f"bert_attention: {name} is {type(value).__name__}; expected a str, of a pair the"
+            " second in text_pair",
+        )
     if not isinstance(bert, Bert):
         inside = isinstance(getattr(bert, "bert", None), Bert)
         cure = "give its `bert`" if inside else "read it by Bert.from_pretrained"
@@ -50,11 +50,11 @@ def bert_attention(
     if text_pair is not None:
         ids += [*second, word_piece.sep_id]
 
-    if text_pair is not None and bert.config["type_vocab_size"] < 2:
-        raise Error(
-            "bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two;"
-            " leave out text_pair"
-        )
+    require(
+        text_pair is None or bert.config["type_vocab_size"] > 1,
+        "bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two;"
+        " leave out text_pair",
+    )
 
     segment_ids = (np.arange(len(ids)) > len(first) + 1).astype(np.int32)[None]
     inputs = {"token_ids": np.array([ids], np.int32), "segment_ids": segment_ids}

@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.generation.generator import Attention
 from tfsum.visualization.style import (
     AMOUNT_MAP,
@@ -136,11 +136,11 @@ def _as_attention(attention: Attention | npt.ArrayLike) -> Attention:
         return attention
 
     weights = np.asarray(attention, np.float32)
-    if not 2 <= weights.ndim <= 4:
-        raise Error(
-            f"attention has shape {weights.shape}; expected weights (queries, keys), (heads,"
-            " queries, keys) or (layers, heads, queries, keys)"
-        )
+    require(
+        2 <= weights.ndim <= 4,
+        f"attention has shape {weights.shape}; expected weights (queries, keys), (heads,"
+        " queries, keys) or (layers, heads, queries, keys)",
+    )
     weights = weights.reshape((1,) * (4 - weights.ndim) + weights.shape)
     queries, keys = ([*map(str, range(count))] for count in weights.shape[2:])
     return Attention("attention", weights, queries, keys)

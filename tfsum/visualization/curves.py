@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.visualization.style import COLORS, LINES, new_figure
 
 POINTS = 1000  # per curve; more than a figure has pixels
@@ -71,11 +71,11 @@ def plot_learning_rate(schedules: Mapping[str, Callable], steps: int) -> Figure:
         >>> from tfsum.training.optimizer import WarmUp
         >>> figure = plot_learning_rate({"paper": WarmUp(1e-3, 4000)}, steps=10_000)
     """
-    if not schedules or steps < 1:
-        raise Error(
-            f"plot_learning_rate: {len(schedules)} schedules over {steps} steps; expected one or"
-            " more of both"
-        )
+    require(
+        schedules and steps > 0,
+        f"plot_learning_rate: {len(schedules)} schedules over {steps} steps; expected one or"
+        " more of both",
+    )
 
     done = np.unique(np.linspace(0, steps - 1, POINTS).round().astype(int))
     figure, (ax,) = new_figure(8, 3.5)

@@ -34,7 +34,7 @@ def rows(documents, summaries):
             documents.pieces[documents.first_piece[s] :][: documents.piece_counts[s]].tolist()
             for s in range(*documents.first_sentence[d : d + 2])
         ]
-        for d in range(len(documents))
+        for d in range(len(documents.windows))
     ]
     targets = np.split(summaries.pieces, np.cumsum(summaries.counts)[:-1])
     return sources, [target.tolist() for target in targets]

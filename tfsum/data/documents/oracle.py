@@ -12,7 +12,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 
-from tfsum.errors import DataError
+from tfsum.errors import DataError, require
 from tfsum.text.words import joined_words
 
 Extract = tuple[int, ...]
@@ -130,11 +130,12 @@ def soft_labels(
         >>> [round(label, 2) for label in labels]
         [0.0, 1.0, 0.0]
     """
-    if temperature <= 0 or width <= 0:
-        raise DataError(
-            f"soft labels: temperature {temperature} and width {width} were given; both must be"
-            " above 0 (for the single best extract use labels='greedy')"
-        )
+    require(
+        temperature > 0 and width > 0,
+        f"soft labels: temperature {temperature} and width {width} were given; both must be"
+        " above 0 (for the single best extract use labels='greedy')",
+        DataError,
+    )
 
     # the `width` best extracts that a beam search meets, best first: scores and sentences in order
     judge = _Judge(sentences, summary)

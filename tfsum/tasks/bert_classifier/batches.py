@@ -15,7 +15,7 @@ import tensorflow as tf
 from tfsum.data.batcher import TokenBudgetBatcher, padded
 from tfsum.data.preparation import batched
 from tfsum.data.readers import Corpus, corpus_name, read_columns
-from tfsum.errors import DataError
+from tfsum.errors import DataError, require
 from tfsum.text.packing import pack
 from tfsum.text.word_piece import WordPiece
 from tfsum.text.words import split_words
@@ -82,12 +82,13 @@ class LabelledTexts:
             DataError: One of the sides is empty.
         """
         held = np.array([_place(text) < share for text in self.texts], bool)
-        if held.all() or not held.any():
-            raise DataError(
-                f"{self.source}: a share of {share} holds out {held.sum()} of {len(self)} texts;"
-                " expected some on both sides: change data.validation_share, or name a file in"
-                " data.validation"
-            )
+        require(
+            held.any() and not held.all(),
+            f"{self.source}: a share of {share} holds out {held.sum()} of {len(self)} texts;"
+            " expected some on both sides: change data.validation_share, or name a file in"
+            " data.validation",
+            DataError,
+        )
 
         rest, some = (
             LabelledTexts(
@@ -125,8 +126,7 @@ def read_labelled(
     """
     columns = [name for name in (label, text, text_pair) if name is not None]
     rows, path = list(read_columns(path, columns, numbers=(label,))), corpus_name(path)
-    if not rows:
-        raise DataError(f"{path}: holds no text; expected a text and a label a line")
+    require(rows, f"{path}: holds no text; expected a text and a label a line", DataError)
 
     labels = [name.strip() for name, *_ in rows]
     if "" in labels:

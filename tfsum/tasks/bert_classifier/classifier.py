@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast, overload
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
@@ -48,10 +48,10 @@ class Classifier(ExportedModel):
 
         texts, pairs = check_texts(texts), check_texts([] if pairs is None else pairs)
         expected = ("one text alone", "a second text for each")[self.description["text"]["pair"]]
-        if len(pairs) != self.description["text"]["pair"] * len(texts):
-            raise Error(
-                f"{len(texts)} texts and {len(pairs)} second texts; this model takes {expected}"
-            )
+        require(
+            len(pairs) == self.description["text"]["pair"] * len(texts),
+            f"{len(texts)} texts and {len(pairs)} second texts; this model takes {expected}",
+        )
 
         given = {"text": texts, "text_pair": pairs}
         columns = {name: column for name, column in given.items() if column}

@@ -9,7 +9,7 @@ import pathlib
 
 import tensorflow as tf
 
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, require
 from tfsum.export.groups import in_groups
 from tfsum.export.model_card import Card
 from tfsum.export.saved_model import read_settings, read_word_piece, version_folder, write_export
@@ -140,10 +140,11 @@ class TextClassifier(tf.Module):
     ) -> None:
         super().__init__(name="text_classifier")
         longest = model.bert.config["max_position_embeddings"]
-        if not 3 <= max_length <= longest:
-            raise ExportError(
-                f"max_length is {max_length}; expected 3 to {longest}, the positions of the encoder"
-            )
+        require(
+            3 <= max_length <= longest,
+            f"max_length is {max_length}; expected 3 to {longest}, the positions of the encoder",
+            ExportError,
+        )
 
         self.word_piece, self.max_length, self.pair = word_piece, max_length, pair
         self.label_names = list(model.label_names)

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from tfsum.errors import CheckpointError, Error
+from tfsum.errors import CheckpointError, Error, require
 from tfsum.formats.open_folder import open_folder
 from tfsum.formats.text_settings import read_text_settings
 from tfsum.inference.texts import check_texts
@@ -77,11 +77,11 @@ def fill_mask(
     """
     (text,) = check_texts([text])
     parts = text.split(MASK)
-    if len(parts) < 2:
-        raise Error(
-            f"fill_mask: the text {text[:60]!r} has no {MASK}; write {MASK} where a word is to be"
-            " guessed"
-        )
+    require(
+        len(parts) > 1,
+        f"fill_mask: the text {text[:60]!r} has no {MASK}; write {MASK} where a word is to be"
+        " guessed",
+    )
 
     if not isinstance(model, BertForPretraining):
         model, word_piece = _load(model)
@@ -91,17 +91,18 @@ def fill_mask(
             "word_piece=WordPiece.from_file(...))"
         )
 
-    if word_piece.mask_id is None:
-        raise CheckpointError(
-            f"fill_mask: the vocabulary has no {MASK}; the model was not pretrained on masked words"
-        )
+    require(
+        word_piece.mask_id is not None,
+        f"fill_mask: the vocabulary has no {MASK}; the model was not pretrained on masked words",
+        CheckpointError,
+    )
 
     vocabulary = word_piece.vocabulary
-    if k not in range(1, len(vocabulary) + 1):
-        raise Error(
-            f"fill_mask: k is {k!r}; expected a whole number from 1 to {len(vocabulary)}, the word"
-            " pieces"
-        )
+    require(
+        k in range(1, len(vocabulary) + 1),
+        f"fill_mask: k is {k!r}; expected a whole number from 1 to {len(vocabulary)}, the word"
+        " pieces",
+    )
 
     ids = np.array([masked_ids(parts, word_piece)], np.int32)
     if ids.shape[1] > (longest := model.bert.config["max_position_embeddings"]):
@@ -158,12 +159,13 @@ def masked_ids(parts: list[str], word_piece: WordPiece) -> list[int]:
 def _load(folder: str | os.PathLike) -> tuple[BertForPretraining, WordPiece]:
     """The model of a folder, and its tokenizer."""
     stored = open_folder(folder)
-    if not stored.has("cls.predictions.bias"):
-        raise CheckpointError(
-            f"{stored.source}: has no masked-language-model head (cls.predictions), it holds"
-            f" {stored.parts()}; a bare encoder has none: use the pretrained model with its heads,"
-            " or pretrain it"
-        )
+    require(
+        stored.has("cls.predictions.bias"),
+        f"{stored.source}: has no masked-language-model head (cls.predictions), it holds"
+        f" {stored.parts()}; a bare encoder has none: use the pretrained model with its heads,"
+        " or pretrain it",
+        CheckpointError,
+    )
 
     with warnings.catch_warnings():
         # the predictions do not use it

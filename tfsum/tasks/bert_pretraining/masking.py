@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from tfsum.errors import Error
+from tfsum.errors import require
 from tfsum.text.word_piece import Vocabulary
 
 # shares of the chosen tokens; the others become a random piece (Devlin et al. 2019, 3.1)
@@ -59,11 +59,11 @@ class Masking:
         seed: int = 0,
     ) -> None:
         words = Vocabulary(vocabulary)
-        if words.mask_id is None:
-            raise Error(
-                "Masking: the vocabulary has no [MASK], the piece that replaces a hidden token; add"
-                " a line [MASK]"
-            )
+        require(
+            words.mask_id is not None,
+            "Masking: the vocabulary has no [MASK], the piece that replaces a hidden token; add"
+            " a line [MASK]",
+        )
 
         self._share, self._most, self._seed = share, max_predictions, seed
         self._special = [words.pad_id, words.cls_id, words.sep_id]

@@ -15,7 +15,7 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 
-from tfsum.errors import DataError
+from tfsum.errors import DataError, require
 from tfsum.tasks.bert_pretraining.settings import PairSettings
 
 LABELS = {"next": 0, "other_document": 1, "same_document": 1, "one_segment": -1}
@@ -79,8 +79,7 @@ def draw_pairs(
         (True, 0)
     """
     document, pairs = documents[index], options.next_sentence != "none"
-    if pairs and len(documents) < 2:
-        raise DataError(one_document("draw_pairs"))
+    require(len(documents) > 1 or not pairs, one_document("draw_pairs"), DataError)
 
     target = options.max_pieces
     if rng.random() < options.short_share:

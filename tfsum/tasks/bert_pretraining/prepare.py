@@ -24,7 +24,7 @@ from tfsum.data.preparation import (
 )
 from tfsum.data.readers import fingerprint, read_documents
 from tfsum.data.settings import TextSettings
-from tfsum.errors import DataError
+from tfsum.errors import DataError, require
 from tfsum.tasks.bert_pretraining.next_sentence import COUNTS, LABELS, draw_pairs, one_document
 from tfsum.tasks.bert_pretraining.settings import PairSettings
 
@@ -120,8 +120,11 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
         }
 
         def names_for(size: int) -> list[str]:
-            if size == 1 and self.next_sentence != "none":
-                raise DataError(one_document(f"{corpus}, part {self.part!r} of it"))
+            require(
+                size > 1 or self.next_sentence == "none",
+                one_document(f"{corpus}, part {self.part!r} of it"),
+                DataError,
+            )
             return shard_names("pairs", min(self.shards, max(1, size // 2)))
 
         counts = write_records(
@@ -136,13 +139,13 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
             " another share of them (held_out_share, of a recipe validation_share)",
             run,
         )
-        if counts["pairs"]:
-            return counts
-
         why = WITHOUT_PAIRS if counts["documents"] else WITHOUT_SENTENCES
-        raise DataError(
-            f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}"
+        require(
+            counts["pairs"],
+            f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}",
+            DataError,
         )
+        return counts
 
     def _usable(self, corpus: str | pathlib.Path, left_out: collections.Counter) -> Iterator[str]:
         """The documents with a text, each once, in NFC; the others are counted."""

@@ -12,7 +12,7 @@ from keras import ops
 
 from tfsum.data.preparation import learned_vocabularies, vocabulary_file
 from tfsum.data.readers import RereadTexts, read_documents
-from tfsum.errors import RecipeError
+from tfsum.errors import RecipeError, require
 from tfsum.formats.model_folder import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.formats.text_settings import read_text_settings
@@ -60,12 +60,13 @@ def _vocabulary(
 ) -> tuple[pathlib.Path, dict[str, Any]]:
     """The vocab.txt, and how its tokenizer treats case and accents."""
     ready, size = text.vocabulary, text.vocabulary_size
-    if [encoder, ready, size].count(None) != 2:
-        raise RecipeError(
-            f"[model] encoder is {encoder!r}, [text] vocabulary {ready!r} and vocabulary_size"
-            f" {size}; expected one of the three: an encoder, which has its vocabulary, a vocab.txt"
-            " for a new model, or the size of a vocabulary to be learned from the corpus"
-        )
+    require(
+        [encoder, ready, size].count(None) == 2,
+        f"[model] encoder is {encoder!r}, [text] vocabulary {ready!r} and vocabulary_size"
+        f" {size}; expected one of the three: an encoder, which has its vocabulary, a vocab.txt"
+        " for a new model, or the size of a vocabulary to be learned from the corpus",
+        RecipeError,
+    )
 
     if size is None:
         place = local_folder(encoder) if encoder is not None else pathlib.Path(str(ready))

@@ -3,7 +3,7 @@
 import pathlib
 
 from tfsum.decoding import BeamSearch, Strategy
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, require
 from tfsum.export.model_card import Card
 from tfsum.export.saved_model import (
     read_settings,
@@ -131,11 +131,12 @@ def build(
     rows = model.bert.config["vocab_size"]
     word_piece = read_word_piece(source, text, ops, rows)
     words = word_piece.vocabulary
-    if text["line_break"] not in (None, *words):
-        raise ExportError(
-            f"{source}: line_break is {text['line_break']!r} in tfsum.json, which vocab.txt lacks;"
-            " name a piece of it, or null where the model writes no line breaks"
-        )
+    require(
+        text["line_break"] in (None, *words),
+        f"{source}: line_break is {text['line_break']!r} in tfsum.json, which vocab.txt lacks;"
+        " name a piece of it, or null where the model writes no line breaks",
+        ExportError,
+    )
 
     padding = rows - len(words)
     return AbstractiveSummarizer(

@@ -18,7 +18,7 @@ from tfsum.data.documents.windows import (
     load_windows,
 )
 from tfsum.data.records import Paths, load_columns, read_records
-from tfsum.errors import DataError
+from tfsum.errors import DataError, require
 from tfsum.generation.validation import AnswerValidation
 from tfsum.models import Bert, BertSumAbs, BertSumExt
 
@@ -155,11 +155,12 @@ def load_gap_sentences(
                 window = [mask if i in chosen else own for i, own in enumerate(window)]
             sources += window
 
-    if not targets:
-        raise DataError(
-            f"{records}: no window of {window_length} tokens has more than {number} sentences;"
-            " lower gap_sentences or raise window_length"
-        )
+    require(
+        targets,
+        f"{records}: no window of {window_length} tokens has more than {number} sentences;"
+        " lower gap_sentences or raise window_length",
+        DataError,
+    )
     documents = in_windows(
         np.concatenate(sources),
         np.array([len(sentence) for sentence in sources], np.int64),
@@ -202,8 +203,10 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
 
     def __init__(self, recipe: RecipeSettings, data: PreparedRecords, model: BertSumAbs) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
-        rate, steps = settings.encoder_learning_rate, settings.encoder_warmup_steps
-        of_encoder = {"learning_rate": rate, "warmup_steps": steps}
+        of_encoder = {
+            "learning_rate": settings.encoder_learning_rate,
+            "warmup_steps": settings.encoder_warmup_steps,
+        }
         optimizer = make_adam(
             model,
             settings,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfsum.data.documents.windows import DocumentBatcher, in_windows
-from tfsum.errors import DataError
+from tfsum.errors import DataError, require
 from tfsum.text.known_words import is_word
 from tfsum.text.word_piece import WordPiece
 
@@ -50,19 +50,21 @@ class ExtractiveBatches(DocumentBatcher):
         max_windows: int = 1,
         summaries: Sequence[str] | None = None,
     ) -> None:
-        if len(texts) != len(labels) or not any(len(sentences) for sentences in texts):
-            raise DataError(
-                f"ExtractiveBatches: found {len(texts)} texts and {len(labels)} lists of labels;"
-                " expected as many of both, and a sentence at least"
-            )
+        require(
+            len(texts) == len(labels) and any(map(len, texts)),
+            f"ExtractiveBatches: found {len(texts)} texts and {len(labels)} lists of labels;"
+            " expected as many of both, and a sentence at least",
+            DataError,
+        )
 
         for number, (sentences, scores) in enumerate(zip(texts, labels)):
-            if isinstance(sentences, str) or len(sentences) != len(scores):
-                raise DataError(
-                    f"ExtractiveBatches: text {number} is a {type(sentences).__name__} of"
-                    f" {len(sentences)} with {len(scores)} labels; expected a list of sentences"
-                    " and a label for each"
-                )
+            require(
+                not isinstance(sentences, str) and len(sentences) == len(scores),
+                f"ExtractiveBatches: text {number} is a {type(sentences).__name__} of"
+                f" {len(sentences)} with {len(scores)} labels; expected a list of sentences"
+                " and a label for each",
+                DataError,
+            )
 
         if summaries is not None and (isinstance(summaries, str) or len(summaries) != len(texts)):
             raise DataError(

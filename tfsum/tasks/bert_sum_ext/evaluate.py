@@ -14,10 +14,10 @@ import numpy as np
 from tfsum.data.documents.oracle import greedy_labels
 from tfsum.data.preparation import batched
 from tfsum.data.readers import Corpus, corpus_name, read_corpus
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, require
 from tfsum.evaluation.comparison import DIFFERENCE, Report, bootstrap_intervals, comparison_lines
 from tfsum.evaluation.readability import fault_shares, repeated_pairs
-from tfsum.evaluation.rouge import METRICS, score_each
+from tfsum.evaluation.rouge import METRICS, WORDS, score_each
 from tfsum.papers.selection import original_systems
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 from tfsum.text.sentence_splitter import SentenceSplitter
@@ -26,7 +26,6 @@ from tfsum.text.words import is_unspaced, split_words
 Selection = Literal["model", "bertsum", "bertsum_recall"]
 Summaries = Sequence[Sequence[str]]
 BASELINE = "lead"
-WORDS = {True: "english", False: "plain"}
 KEYS = ("precision", "recall", "f", "low", "high", *DIFFERENCE)
 PLACES = {"1": range(1), "2": range(1, 2), "3": range(2, 3), "4-10": range(3, 10)}  # and later
 REASONS = {"empty": "text", "without_summary": "summary"}
@@ -116,14 +115,15 @@ def evaluate(
         DataError: Corpus cannot be read, or no document has a text and a summary.
         Error: `selection` is none of these, or one of the papers' with "auto".
     """
-    if selection not in get_args(Selection):
-        raise Error(
-            f"evaluate: selection is {selection!r}; expected one of"
-            f" {', '.join(get_args(Selection))}"
-        )
+    require(
+        selection in get_args(Selection),
+        f"evaluate: selection is {selection!r}; expected one of {', '.join(get_args(Selection))}",
+    )
 
-    if sentences == "auto" and selection != "model":
-        raise Error(f"evaluate: sentences is 'auto' and selection {selection!r}; give a number")
+    require(
+        sentences != "auto" or selection == "model",
+        f"evaluate: sentences is 'auto' and selection {selection!r}; give a number",
+    )
     number = 3 if sentences == "auto" else sentences
 
     documents = _documents(corpus, limit, text, summary)
@@ -182,11 +182,12 @@ def _documents(corpus: Corpus, limit: int | None, text: str, summary: str) -> li
     if left_out:
         counted = ", ".join(f"{left_out[reason]} {reason}" for reason in sorted(left_out))
         print(f"tfsum: {name}: left out {counted}", file=sys.stderr)
-    if not documents:
-        raise DataError(
-            f"{name}: no document has a text and a summary in its fields {text} and {summary}; name"
-            " the fields that hold them (text, summary)"
-        )
+    require(
+        documents,
+        f"{name}: no document has a text and a summary in its fields {text} and {summary}; name"
+        " the fields that hold them (text, summary)",
+        DataError,
+    )
     return documents
 
 

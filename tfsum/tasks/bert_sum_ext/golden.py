@@ -1,6 +1,6 @@
 """The requests that verify and warm up an exported extractive summarizer."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import numpy as np
 
@@ -53,13 +53,10 @@ def ask(model: OpenedModel, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
     text, number, block = (column(requests, name) for name in COLUMNS)
     # every sentence that may be chosen: sentences that are as good as equal could change places
-    asked = extract_inputs(len(requests), query=b"a bridge", query_weight=0.0)
-    known = model.signatures["extract"]  # an older export has fewer
-    asked = {name: values for name, values in asked.items() if name in known}
-
-    choice = {"max_sentences": number, "block_trigrams": block}
+    known = model.signatures["extract"]
+    asked = extract_inputs(len(requests), known, query=b"a bridge", query_weight=0.0)
     answers = _answers(
-        model.call("summarize", {"text": text, **choice}),
+        model.call("summarize", {"text": text, "max_sentences": number, "block_trigrams": block}),
         model.call("score", {"text": text}),
         model.call("extract", {"text": text, **asked}),
         model.call("keywords", {"text": text, "max_keywords": number}),
@@ -79,9 +76,7 @@ def ask_served(model: OpenedModel, requests: list[dict]) -> list[dict]:
 
     text, number, block = (column(requests, name) for name in COLUMNS)
     reading = model.call("read", {"text": text})
-    known = model.signatures["extract" + OF_READING]
-    asked = extract_inputs(len(requests), query=b"")
-    asked = {name: values for name, values in asked.items() if name in known}
+    asked = extract_inputs(len(requests), model.signatures["extract" + OF_READING], query=b"")
     choice = {"max_sentences": number, "block_trigrams": block}
     answers = _answers(
         model.call("extract" + OF_READING, {**reading, **asked, **choice}),
@@ -117,10 +112,13 @@ def _answers(
     ]
 
 
-def extract_inputs(rows: int, **given: Value | bytes) -> dict[str, list[Value | bytes]]:
-    """The inputs of `extract` but the texts, equal for all rows; what is not given asks nothing."""
+def extract_inputs(
+    rows: int, known: Container[str] = EXTRACT, **given: Value | bytes
+) -> dict[str, list[Value | bytes]]:
+    """The inputs of `extract` but the texts, equal for all rows; what is not given asks nothing.
+    An older export has fewer: those that are known."""
     nothing = {entry.name: entry.nothing for entry in INPUTS.values()}
-    return {name: [value] * rows for name, value in (nothing | given).items()}
+    return {name: [value] * rows for name, value in (nothing | given).items() if name in known}
 
 
 def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:

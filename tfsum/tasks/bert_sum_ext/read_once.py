@@ -10,7 +10,7 @@ from typing import Literal, Unpack, cast
 
 import numpy as np
 
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError, as_error, require
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.openvino_model import OF_READING
 from tfsum.inference.texts import as_bytes, filled
@@ -107,11 +107,11 @@ class Reading:
             Error: What is asked is not possible.
         """
         for name in ("newline", "together"):
-            if getattr(request, name):
-                raise Error(
-                    f"{name}: is settled when a text is read; ask the summarizer, which reads the"
-                    " text again"
-                )
+            require(
+                not getattr(request, name),
+                f"{name}: is settled when a text is read; ask the summarizer, which reads the"
+                " text again",
+            )
         request = request.model_copy(update={"newline": self._newline})
         question = Question(
             [self.text],
@@ -152,9 +152,7 @@ class Reading:
         Raises:
             Error: The query is not a str.
         """
-        if query is None:
-            return self(all=True)
-        return self(all=True, query=query)
+        return self.answer(SummaryRequest(all=True, query=query))
 
     def to_bytes(self) -> bytes:
         """The document as the content of an .npz file or a cell of a table, for `Summarizer.open`.
@@ -222,7 +220,12 @@ def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Reading:
     Raises:
         DataError: The data are broken, or another model read the text.
     """
-    try:
+    with as_error(
+        "a document that was read is broken",
+        *(ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile),
+        kind=DataError,
+        cure="; read its text again",
+    ):
         with np.load(io.BytesIO(data)) as file:
             arrays = dict(file)
         text, name = arrays.pop("text").tobytes(), str(arrays.pop("model"))
@@ -230,16 +233,13 @@ def open_document(data: bytes, models: Mapping[str, ExportedModel]) -> Reading:
         ends = zip(arrays["start"].tolist(), arrays["end"].tolist(), strict=True)
         sentences = [text[start:end] for start, end in ends]
         decoded = text.decode("utf-8")
-    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise DataError(
-            f"a document that was read is broken ({error}); read its text again"
-        ) from error
 
-    if name not in models:
-        raise DataError(
-            f"a document was read by {name}; expected {', '.join(models)}. Read its text again, or"
-            " ask the model that read it"
-        )
+    require(
+        name in models,
+        f"a document was read by {name}; expected {', '.join(models)}. Read its text again, or"
+        " ask the model that read it",
+        DataError,
+    )
     # `sentence` for exports that took them one by one
     joined = DOCUMENT_SEPARATOR.encode().join(sentences)
     reading = {**arrays, "sentences": joined, "sentence": np.array(sentences, object)}

@@ -10,7 +10,7 @@ from tfsum.atomic_files import atomic_path
 from tfsum.data.batcher import TokenBudgetBatcher, padded
 from tfsum.data.documents.windows import load_windows
 from tfsum.data.records import load_columns, shard_paths
-from tfsum.errors import RecipeError
+from tfsum.errors import RecipeError, require
 from tfsum.formats.model_folder import local_folder
 from tfsum.models import Bert
 from tfsum.terminal_size import bar_size
@@ -47,11 +47,12 @@ def sentence_embeddings(
         RecipeError: The BERT has another vocabulary.
     """
     teacher = local_folder(folder)
-    if WordPiece.from_file(teacher / "vocab.txt").vocabulary != word_piece.vocabulary:
-        raise RecipeError(
-            f"[model] embedding_teacher: {folder} has another vocabulary than the encoder; expected"
-            " the same vocab.txt, since the records hold its pieces"
-        )
+    require(
+        WordPiece.from_file(teacher / "vocab.txt").vocabulary == word_piece.vocabulary,
+        f"[model] embedding_teacher: {folder} has another vocabulary than the encoder; expected"
+        " the same vocab.txt, since the records hold its pieces",
+        RecipeError,
+    )
 
     files = {path: path.with_suffix(f".{teacher.name}.npy") for path in shard_paths(records)}
     if missing := [path for path, file in files.items() if not file.is_file()]:

@@ -1,41 +1,18 @@
 """Translation and short summaries: a Transformer generates the answer (Vaswani et al. 2017)."""
 
-import dataclasses
+from tfsum.tasks.task import Task, later
 
-from tfsum.tasks import task as parts
-from tfsum.tasks.writing import WRITING
-
-
-def _settings() -> "type[parts.Recipe]":
-    from tfsum.tasks.transformer.settings import RecipeSettings
-
-    return RecipeSettings
-
-
-def _prepare() -> "type[parts.Preparation]":
-    from tfsum.tasks.transformer.prepare import PairPreparation
-
-    return PairPreparation
-
-
-def _training() -> "parts.Training":
-    from tfsum.tasks.transformer import train
-
-    return train
-
-
-def _export() -> parts.Export:
-    from tfsum.tasks.transformer.export import export_model
-
-    return export_model
-
-
-TASK = dataclasses.replace(
-    WRITING,
+TASK = Task(
     name="transformer",
     owns=lambda config: config.get("model_type") == "transformer",
-    settings=_settings,
-    prepare=_prepare,
-    training=_training,
-    export=_export,
+    export_kind="abstractive",
+    verb="summarize",
+    settings=later("tfsum.tasks.transformer.settings:RecipeSettings"),
+    prepare=later("tfsum.tasks.transformer.prepare:PairPreparation"),
+    training=later("tfsum.tasks.transformer.train"),
+    export=later("tfsum.tasks.transformer.export:export_model"),
+    golden=later("tfsum.generation.golden"),
+    evaluate=later("tfsum.generation.evaluate:evaluate"),
+    explain=later("tfsum.generation.explain:explain_page"),
+    exported_model=later("tfsum.generation.generator:Generator"),
 )

@@ -3,7 +3,7 @@
 import pathlib
 
 from tfsum.decoding import BeamSearch, Strategy
-from tfsum.errors import ExportError
+from tfsum.errors import ExportError, require
 from tfsum.export.model_card import Card
 from tfsum.export.saved_model import (
     check_rows,
@@ -117,12 +117,13 @@ def build(
     check_rows(source / "vocab.txt", len(word_piece.vocabulary), rows)
     check_rows(file, len(target.words), model.config["target_vocabulary_size"])
 
-    if (model.start_id, model.end_id) != (target.cls_id, target.sep_id):
-        raise ExportError(
-            f"{source}: start_id and end_id are {model.start_id} and {model.end_id}, and [CLS] and"
-            f" [SEP] of {file.name} have the ids {target.cls_id} and {target.sep_id}; take the"
-            " vocabulary that the model was trained with"
-        )
+    require(
+        (model.start_id, model.end_id) == (target.cls_id, target.sep_id),
+        f"{source}: start_id and end_id are {model.start_id} and {model.end_id}, and [CLS] and"
+        f" [SEP] of {file.name} have the ids {target.cls_id} and {target.sep_id}; take the"
+        " vocabulary that the model was trained with",
+        ExportError,
+    )
 
     return AbstractiveSummarizer(
         model,

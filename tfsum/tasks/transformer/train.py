@@ -7,7 +7,7 @@ from typing import Any
 
 from tfsum.data.preparation import learned_vocabularies, vocabulary_file
 from tfsum.data.readers import RereadTexts, read_pairs
-from tfsum.errors import Error, RecipeError
+from tfsum.errors import RecipeError, require
 from tfsum.formats.weight_names import variables_by_path
 from tfsum.generation.validation import AnswerValidation
 from tfsum.models import Transformer
@@ -86,14 +86,14 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
     """
     ready = [file for file in (text.vocabulary, text.target_vocabulary) if file is not None]
     sizes = [size for size in (text.vocabulary_size, text.target_vocabulary_size) if size]
-    if [text.vocabulary, text.vocabulary_size].count(None) != 1 or bool(ready) == bool(sizes):
-        raise Error(
-            f"[text] vocabulary {text.vocabulary!r}, target_vocabulary {text.target_vocabulary!r},"
-            f" vocabulary_size {text.vocabulary_size}, target_vocabulary_size"
-            f" {text.target_vocabulary_size}: expected exactly one of vocabulary"
-            " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
-            " only beside vocabulary_size"
-        )
+    require(
+        [text.vocabulary, text.vocabulary_size].count(None) == 1 and bool(ready) != bool(sizes),
+        f"[text] vocabulary {text.vocabulary!r}, target_vocabulary {text.target_vocabulary!r},"
+        f" vocabulary_size {text.vocabulary_size}, target_vocabulary_size"
+        f" {text.target_vocabulary_size}: expected exactly one of vocabulary"
+        " and vocabulary_size; target_vocabulary only beside vocabulary, target_vocabulary_size"
+        " only beside vocabulary_size",
+    )
 
     if ready:
         found = [vocabulary_file(file) for file in ready]
@@ -138,11 +138,12 @@ def build_model(recipe: RecipeSettings, data: PreparedRecords) -> Transformer:
         CheckpointError: [model] start is no model folder of a Transformer.
     """
     settings, (source, target) = recipe.model, data.tokenizers
-    if source.vocabulary != target.vocabulary and settings.shared_embeddings:
-        raise RecipeError(
-            "[model] shared_embeddings is true, and source and target have vocabularies of their"
-            " own; set it to false, or take one vocabulary for both"
-        )
+    require(
+        source.vocabulary == target.vocabulary or not settings.shared_embeddings,
+        "[model] shared_embeddings is true, and source and target have vocabularies of their"
+        " own; set it to false, or take one vocabulary for both",
+        RecipeError,
+    )
     model = Transformer(
         len(source.vocabulary),
         len(target.vocabulary),
@@ -182,11 +183,12 @@ def _check_pieces(folder: pathlib.Path, source: WordPiece, target: WordPiece) ->
         ("vocabulary", source, file),
         ("target_vocabulary", target, other if other.is_file() else file),
     ):
-        if WordPiece.from_file(path).vocabulary != tokenizer.vocabulary:
-            raise RecipeError(
-                f"[model] start: its weights belong to other word pieces; [text] needs {key} ="
-                f' "{path}" in place of {key}_size'
-            )
+        require(
+            WordPiece.from_file(path).vocabulary == tokenizer.vocabulary,
+            f"[model] start: its weights belong to other word pieces; [text] needs {key} ="
+            f' "{path}" in place of {key}_size',
+            RecipeError,
+        )
 
 
 class PairRun(Run[Transformer, TrainSettings]):
