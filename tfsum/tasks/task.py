@@ -5,10 +5,8 @@ this table; nothing else in the package depends on a task.
 """
 
 import dataclasses
-import functools
 import inspect
 import pathlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
@@ -37,8 +35,8 @@ Explain = Callable[Concatenate[Any, str, str, ...], str]
 class Task:
     """One row of the table of tasks.
 
-    Each part is a function that imports it, such as `later` makes, so that it loads when it is
-    used; None if the task does without it.
+    Each part is a function that imports it, so that it loads when it is used; None if the task does
+    without it.
 
     Attributes:
         name: Name of the task, the [model] kind of its recipes.
@@ -117,20 +115,6 @@ class Task:
                 f" its options are {', '.join(known)}"
             )
         return function(*arguments, **options)
-
-
-def later(name: str) -> Callable[[], Any]:
-    """Makes a function that imports a part of a task.
-
-    Args:
-        name: Module of the part and its name in it, "package.module:name"; or a module that is the
-            part.
-
-    Example:
-        >>> later("tfsum.tasks.bert_classifier.settings:RecipeSettings")().__name__
-        'RecipeSettings'
-    """
-    return functools.partial(pkgutil.resolve_name, name)
 
 
 _TASKS: dict[str, Task] = {}
