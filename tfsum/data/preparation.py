@@ -242,8 +242,8 @@ def write_records(
         left_out["wrong_rows"] = len(wrong)
         if not size:
             counted = ", ".join(f"{count} {name}" for name, count in left_out.items())
-            counted = "; ".join([counted, *wrong[:1]])
-            raise DataError(f"{files['corpus']}: {nothing.format(f'(left out: {counted})')}")
+            found = f"{files['corpus']}: {nothing.format(f'(left out: {counted})')}"
+            raise DataError("; ".join([found, *wrong[:1]]))
         names = names_for(size)
         manifest.forget_missing(names)
         work = ShardWork(
