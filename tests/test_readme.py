@@ -53,6 +53,14 @@ def test_every_command_of_the_documentation_is_one_that_tfsum_understands(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_example_that_a_command_reads_is_there(page):
+    words = [word.rpartition("=")[2] for found in commands(page) for word in found]
+    examples = [word for word in words if word.startswith("examples/")]
+    assert "examples/news/train.jsonl" in examples
+    assert all((ROOT / example).is_file() for example in examples)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_every_python_block_parses_and_names_what_there_is(page):
     for code in blocks(page, "python"):
         ast.parse(code)

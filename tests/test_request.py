@@ -87,6 +87,7 @@ def test_what_is_left_out_asks_nothing():
         ({"words": True}, "words=true: expected a whole number"),
         ({"words": 2.5, "share": 3}, "words=2.5: .*; share=3: expected a number above 0 and at"),
         ({"query": "x" * 999, "words": "y" * 999}, "words=.{0,210}: expected a whole number"),
+        ({"query": 2024}, "query=2024: expected a question or a title"),
         ({"wordz": 5}, "wordz: unknown; did you mean words"),
         ({"all": True, "together": True}, "all: gives every sentence; leave it out, or together"),
         ({"max_per_document": 1}, "max_per_document: goes with together; give together too, or"),

@@ -125,7 +125,7 @@ class CheckpointError(Error):
         >>> import tfsum
         >>> tfsum.BertSumExt.from_pretrained("no/such/folder")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.CheckpointError: no/such/folder/config.json: no such file; ...
+        tfsum.errors.CheckpointError: no/such/folder: no such folder; expected ...
     """
 
 

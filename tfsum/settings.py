@@ -253,7 +253,7 @@ def _sentence(part: Schema, error: ErrorDetails, name: str) -> str:
         return f"{name}: {error['ctx']['error']}".removeprefix(": ")  # of several values together
     if kind in ("value_error", "assertion_error"):
         return f"{name}={shown(value)}: {error['ctx']['error']}"
-    if kind == "string_pattern_mismatch":
+    if "pattern" in part:
         meaning = part["description"].rstrip(".")
         return f"{name}={shown(value)}: expected {meaning[0].lower()}{meaning[1:]}"
     if kind == "finite_number":

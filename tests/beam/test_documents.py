@@ -94,7 +94,7 @@ BAD_LINES = {
     b'{"text": true}\n': "field 'text': found bool True",
     b'{"text": 7}\n': "field 'text': found int 7, expected a string",
     b'{"text": "\xff"}\n': "not UTF-8 (invalid start byte at byte 11)",
-    b'{"text": "\\ud800"}\n': "field 'text': character 1 is '\\ud800', half of a pair",
+    b'{"text": "\\ud800"}\n': "field 'text': not UTF-8 (character 1 is '\\ud800', half of a pair",
     b'{"text": " "}\n': "the document is empty",
     b'{"text": "It \x00"}\n': "not JSON",
 }

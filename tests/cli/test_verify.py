@@ -7,6 +7,7 @@ import pytest
 import tfsum
 from tfsum.cli.main import main
 from tfsum.errors import ExportError
+from tfsum.export.golden import VerificationReport
 
 
 @pytest.fixture
@@ -52,7 +53,16 @@ def test_what_verify_finds_wrong_is_status_1(called, tmp_path, monkeypatch, caps
     (tmp_path / "saved_model.pb").touch()
     assert main(["verify", str(tmp_path)]) == 1
     out, err = capsys.readouterr()
-    assert out == "" and "it was 0.7" in err
+    problem = f"{tmp_path}: the score of sentence 2 is 0.4, it was 0.7"
+    assert out == "" and err == f"tfsum verify: error: failed ({problem})\n"
+
+
+def test_a_model_that_passes_is_said_to(called, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(vars(tfsum), "verify", lambda _: VerificationReport(golden_answers=8))
+    (tmp_path / "saved_model.pb").touch()
+    assert main(["verify", str(tmp_path)]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.startswith("passed: ")
 
 
 def test_a_missing_folder_is_a_wrong_call(called, capsys):

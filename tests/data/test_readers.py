@@ -3,10 +3,11 @@
 import csv
 import gzip
 import json
+import re
 
 import pytest
 
-from tfsum.data.readers import fingerprint, read_corpus, read_documents
+from tfsum.data.readers import fingerprint, read_corpus, read_documents, read_pairs
 from tfsum.errors import DataError
 
 ROWS = [
@@ -79,11 +80,20 @@ def test_a_corpus_without_summaries(tmp_path):
             b'{"text": ' + b"9" * 5_000 + b"}\n",
             r"c.jsonl:1: not JSON .Exceeds the limit",
         ),
-        ("c.jsonl", b'{"text": "\xff"}\n', r"c.jsonl:1: not UTF-8 .invalid start byte"),
+        (
+            "c.jsonl",
+            b'{"text": "\xff"}\n',
+            r"c.jsonl:1: field 'text': not UTF-8 .character 1 is '.udcff',",
+        ),
         (
             "c.csv",
             b"text,summary\n" + b"a,b\n" * 5000 + b"\xc3\xa9,\xe9\n",
-            r"c.csv:5002: not UTF-8",
+            r"c.csv:5002: field 'summary': not UTF-8",
+        ),
+        (
+            "c.csv",
+            "본문,summary\na,b\n".encode("cp949"),
+            r"c.csv:1: the header line: not UTF-8 .character 1 is '.udcba', .*; convert the file",
         ),
         (
             "c.jsonl",
@@ -108,6 +118,64 @@ def test_errors_name_the_place(tmp_path, name, content, message):
     with pytest.raises(DataError, match=message) as caught:
         list(read_corpus(tmp_path / name))
     assert len(str(caught.value)) < 500 + len(str(tmp_path))
+
+
+WRONG = [
+    (b"{oops", "not JSON"),
+    (b"[1]", "found .1., expected an object"),
+    (b'{"text": "a"}', "field 'summary': found fields text"),
+    (b'{"text": 3, "summary": "b"}', "field 'text': found int 3"),
+    (b'{"text": "caf\xe9", "summary": "b"}', "field 'text': not UTF-8 .character 4 is '.udce9'"),
+    (b'{"text": "\\ud800", "summary": "b"}', "field 'text': not UTF-8 .character 1"),
+]
+
+
+def test_a_wrong_row_never_stops_a_file(tmp_path):
+    """Without it the file reads the same; what is wrong with it is told, with its place."""
+    right = [{"id": str(i), "text": f"Text {i}.", "summary": f"Line {i}"} for i in range(7)]
+    lines = [json.dumps(row).encode() for row in right]
+    wrong = [line for line, _ in WRONG]
+    mixed = [line for pair in zip(lines, [*wrong, b""]) for line in pair]
+    (tmp_path / "c.jsonl").write_bytes(b"\n".join(mixed))
+    told = []
+    assert list(read_corpus(tmp_path / "c.jsonl", wrong=told.append)) == right
+    for number, (problem, (_, says)) in enumerate(zip(told, WRONG, strict=True), start=1):
+        assert re.match(f"{tmp_path}/c.jsonl:{2 * number}: {says}", problem)
+
+    told = []
+    pairs = read_pairs(tmp_path / "c.jsonl", source="text", target="summary", wrong=told.append)
+    assert list(pairs) == [(row["text"], row["summary"]) for row in right]
+    assert len(told) == len(WRONG)
+
+
+def test_a_wrong_row_in_memory_is_passed_over():
+    told = []
+    assert [row["text"] for row in read_corpus([3, ROWS[0]], wrong=told.append)] == [
+        ROWS[0]["text"]
+    ]
+    assert told == ["rows:1: found a int, expected a dict with the names of columns"]
+
+
+def test_a_wrong_line_of_a_plain_text_never_stops_it(tmp_path):
+    (tmp_path / "a.en").write_bytes(b"one\ntw\xf6\n\nthree")
+    (tmp_path / "a.de").write_bytes(b"eins\nzwei\n\ndrei")
+    told = []
+    pairs = read_pairs(tmp_path / "a.en", tmp_path / "a.de", wrong=told.append)
+    assert list(pairs) == [("one", "eins"), ("", ""), ("three", "drei")]
+    assert list(read_documents(tmp_path / "a.en", "text", told.append)) == ["three"]
+    assert [problem.partition(": not UTF-8")[0] for problem in told] == [
+        f"{tmp_path}/a.en and {tmp_path}/a.de:2: field 'source'",
+        f"{tmp_path}/a.en:1: field 'text'",
+    ]
+
+
+def test_a_wrong_document_of_a_paper_never_stops_its_file(tmp_path):
+    right = {"src": [["It", "rained", "."]], "tgt": [["Rain"]]}
+    (tmp_path / "a.json").write_text(json.dumps([{}, right, {"src": [["a"]], "tgt": 3}]))
+    told = []
+    (document,) = read_corpus(tmp_path / "a.json", wrong=told.append)
+    assert document == {"id": "2", "text": "It rained .", "summary": "Rain"}
+    assert "a.json: document 1: src" in told[0] and "a.json: document 3: tgt" in told[1]
 
 
 def test_a_line_without_end_is_not_read_whole(tmp_path, monkeypatch):

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from tfsum.conversion.convert import convert
 from tfsum.errors import CheckpointError
 from tfsum.formats.model_folder import local_folder, read_hugging_face
 from tfsum.formats.open_folder import open_folder
-from tfsum.models import Bert
+from tfsum.models import Bert, BertSumExt
 
 MODELS = pathlib.Path(__file__).parents[1] / "fixtures" / "bert_pretraining"
 
@@ -221,7 +222,9 @@ def test_a_name_that_the_hub_does_not_know(hub):
 def test_a_path_of_two_parts_is_no_name_on_the_hub(hub, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models").mkdir()
-    with pytest.raises(CheckpointError, match="models/bert/config.json: no such file"):
+    with pytest.raises(
+        CheckpointError, match="^models/bert: no such folder; expected a model folder"
+    ):
         Bert.from_pretrained("models/bert")
     assert not hub
 
@@ -273,6 +276,9 @@ def test_a_config_that_cannot_be_read(tmp_path):
 
 def test_paths_are_not_looked_for_on_the_hub(hub, tmp_path):
     for path in (tmp_path / "absent", "runs/news/best"):
-        with pytest.raises(CheckpointError, match="config.json: no such file"):
-            Bert.from_pretrained(path)
+        for kind in (Bert, BertSumExt):
+            with pytest.raises(CheckpointError, match=f"^{path}: no such folder; .* config.json"):
+                kind.from_pretrained(path)
+    with pytest.raises(CheckpointError, match="^runs/news/best: no such folder"):
+        convert("runs/news/best", tmp_path / "google", "google")
     assert local_folder(tmp_path) == tmp_path and not hub

@@ -276,6 +276,21 @@ def test_the_signatures_of_a_model_that_is_being_loaded_are_asked_for_again(unst
     assert handler.described == 3 and handler.loading == []
 
 
+def test_models_that_are_being_loaded_are_waited_for_as_long_as_told(unsteady):
+    handler, url = unsteady(loading=[503] * 3)
+    with Client(url, "m", retries=0) as client:
+        assert list(client.signatures()) == [handler.signature]
+    assert handler.described == 4
+
+    handler, url = unsteady(loading=[503] * 1000)
+    with (
+        Client(url, "m", timeout=0.3, retries=0) as client,
+        pytest.raises(RequestError, match=f"^{url}/.*: models are still being loaded") as caught,
+    ):
+        client.signatures()
+    assert caught.value.code == "UNAVAILABLE" and handler.described > 1
+
+
 def test_a_new_version_with_other_outputs(unsteady):
     handler, url = unsteady()
     with Client(url, "m") as client:

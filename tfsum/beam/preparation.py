@@ -1,6 +1,5 @@
 """Prepares a corpus by a pipeline, with the functions of `tfsum.prepare`."""
 
-import collections
 import functools
 import json
 import pathlib
@@ -110,7 +109,7 @@ def _numbered(_: None, work: ShardWork, shards: list[int]) -> Iterator[tuple[int
     """
     yield from ((shard, (-1, None)) for shard in shards)
     shard = 0
-    for number, document in enumerate(work.documents(collections.Counter())):
+    for number, document in enumerate(work.documents()):
         while number >= work.end(shard):
             shard += 1
         if shard in shards:

@@ -2,11 +2,13 @@
 
 import tfsum
 from tfsum.cli.options import FORMAT, Arguments, Options, print_as
+from tfsum.errors import ExportError, as_error
 
 EXAMPLES = """examples:
   tfsum verify saved_models/bert_sum_ext_news_en/3
 
-exit status 1 where something differs from that day; standard error shows what.
+The last line says that it passed; exit status 1 where something differs from that day, and
+standard error says that it failed, and in what.
 """
 
 
@@ -27,6 +29,7 @@ OPTIONS: Options = {
 def run(arguments: Arguments) -> int:
     arguments.parser.require_model(arguments.model)
 
-    report = tfsum.verify(arguments.model)
+    with as_error("failed", ExportError, kind=ExportError):
+        report = tfsum.verify(arguments.model)
     print_as(arguments.format, report, report)
     return 0

@@ -150,13 +150,17 @@ def file_kind(path: pathlib.Path) -> str | None:
 
 
 @contextlib.contextmanager
-def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[IO[str]]:
+def open_text(
+    path: pathlib.Path, kind: str, newline: str = "", errors: str = "strict"
+) -> Iterator[IO[str]]:
     """Opens a UTF-8 file, plain or compressed by gzip, for reading.
 
     Args:
         path: The file.
         kind: Expected kind, for messages.
         newline: Argument of `open`.
+        errors: Argument of `open`; "surrogateescape" leaves bytes that are not UTF-8 to
+            `tfsum.data.rows.require_utf8`, which refuses the row alone.
 
     Yields:
         The open file.
@@ -175,7 +179,7 @@ def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[IO[s
         opened = _open_bytes(path)
 
     try:
-        with opened, io.TextIOWrapper(opened, encoding="utf-8-sig", newline=newline) as file:
+        with opened, io.TextIOWrapper(opened, "utf-8-sig", errors, newline) as file:
             yield file
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(

@@ -6,12 +6,13 @@ Stories of CNN and the Daily Mail; JSON of tokens and shards of torch.save of Be
 import json
 import pathlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar
 
 import pydantic
 
 from tfsum.data.corpus_files import CORE_NLP, SHARD, TOKENS, open_text
+from tfsum.data.rows import Rows
 from tfsum.errors import CheckpointError, DataError
 from tfsum.formats.torch_file import read_torch_examples
 from tfsum.json_text import parse_json
@@ -50,7 +51,7 @@ class _ShardExample(pydantic.BaseModel, strict=True):
     )
 
 
-def read_paper_file(path: pathlib.Path, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_paper_file(path: pathlib.Path, kind: str) -> Rows:
     """Reads the documents of a file.
 
     Args:
@@ -58,10 +59,10 @@ def read_paper_file(path: pathlib.Path, kind: str) -> Iterator[tuple[str, dict[s
         kind: What it holds, one of the kinds of `tfsum.data.corpus_files`.
 
     Yields:
-        The document's place, for messages, and its fields.
+        The document's place, for messages, and its fields or what is wrong with it.
 
     Raises:
-        DataError: File cannot be read, or holds something else.
+        DataError: File cannot be read.
     """
     if kind == SHARD:
         yield from read_shard(path)
@@ -147,7 +148,7 @@ def _parts(lines: Iterable[str]) -> dict[str, Any]:
     return {"text": article, "summary": [" ".join(lines) for lines in highlights if lines]}
 
 
-def read_token_examples(place: str, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_token_examples(place: str, text: str) -> Rows:
     """Reads the documents of BertSum's and PreSumm's JSON.
 
     Args:
@@ -157,10 +158,10 @@ def read_token_examples(place: str, text: str) -> Iterator[tuple[str, dict[str, 
 
     Yields:
         The document's place, for messages, and {"text", "summary"}, lists of sentences, whose
-        tokens are parted by blanks.
+        tokens are parted by blanks; or what was found in a wrong document, and what is expected.
 
     Raises:
-        DataError: Naming the document and what is expected.
+        DataError: The text is not JSON.
 
     Source: nlpyang/PreSumm, prepro/data_builder.py, `format_to_lines`.
 
@@ -185,14 +186,15 @@ def read_token_examples(place: str, text: str) -> Iterator[tuple[str, dict[str, 
         " preprocessing of BertSum writes it; of other documents write JSON lines, an object with"
         " text and summary in each"
     )
-    for number, document in enumerate(documents, start=1):
-        here = f"{place}: document {number}"
-        example = _checked(here, document, _TokenExample, expected)
+
+    def fields(example: _TokenExample) -> dict[str, Any]:
         source, target = ([" ".join(tokens) for tokens in side] for _, side in example)
-        yield here, {"text": source, "summary": target}
+        return {"text": source, "summary": target}
+
+    return _each(f"{place}: document", documents, _TokenExample, expected, fields)
 
 
-def read_shard(path: pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_shard(path: pathlib.Path) -> Rows:
     """Reads the documents of a `.pt` shard of BertSum or PreSumm.
 
     Nothing in the file is run, see `torch_pickle`.
@@ -203,10 +205,10 @@ def read_shard(path: pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Yields:
         The document's place, for messages, and {"text", "summary", "labels"}: the sentences, those
         of the summary, and the label of each sentence; 0 beyond those that the preprocessing
-        labelled (BertSum labels what fits into 512 word pieces).
+        labelled (BertSum labels what fits into 512 word pieces); or what is wrong with an example.
 
     Raises:
-        DataError: File cannot be read, asks for an object, or its examples have other fields.
+        DataError: File cannot be read, or asks for an object.
     """
     try:
         examples = read_torch_examples(path)
@@ -218,27 +220,31 @@ def read_shard(path: pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
         " and labels, a list of 0 and 1; preprocess the documents again with BertSum or PreSumm, or"
         " give their JSON files"
     )
-    for number, document in enumerate(examples, start=1):
-        place = f"{path}: example {number}"
-        example = _checked(place, document, _ShardExample, expected)
+
+    def fields(example: _ShardExample) -> dict[str, Any]:
         text, labels = example.src_txt, example.labels
-        yield (
-            place,
-            {
-                "text": text,
-                "summary": [line.strip() for line in example.tgt_txt.split(BREAK) if line.strip()],
-                "labels": [*map(int, labels[: len(text)]), *[0] * (len(text) - len(labels))],
-            },
-        )
+        return {
+            "text": text,
+            "summary": [line.strip() for line in example.tgt_txt.split(BREAK) if line.strip()],
+            "labels": [*map(int, labels[: len(text)]), *[0] * (len(text) - len(labels))],
+        }
+
+    return _each(f"{path}: example", examples, _ShardExample, expected, fields)
 
 
-def _checked(place: str, document: object, kind: type[Example], expected: str) -> Example:
-    """A document as an object of its class."""
-    try:
-        return kind.model_validate(document)
-    except pydantic.ValidationError as error:
-        wrong = error.errors()[0]
-        raise DataError(
-            f"{place}: {name_of(wrong['loc'])}: {wrong['msg']}, found {wrong['input']!r:.60};"
-            f" expected {expected}"
-        ) from None
+def _each(
+    name: str,
+    documents: Iterable[object],
+    kind: type[Example],
+    expected: str,
+    fields: Callable[[Example], dict[str, Any]],
+) -> Rows:
+    """The place and the fields of each document, or what is wrong with it."""
+    for number, document in enumerate(documents, start=1):
+        place = f"{name} {number}"
+        try:
+            yield place, fields(kind.model_validate(document))
+        except pydantic.ValidationError as error:
+            wrong = error.errors()[0]
+            problem = f"{name_of(wrong['loc'])}: {wrong['msg']}, found {wrong['input']!r:.60}"
+            yield place, DataError(f"{place}: {problem}; expected {expected}")

@@ -21,6 +21,7 @@ from tfsum.settings import Checked
 from tfsum.terminal_size import bar_size
 
 LOCK = ".lock"  # of a folder of records that is being written
+FEW = 3  # wrong rows that are printed
 
 
 def batched(items: Iterable[Any], size: int = 32, unit: str = "") -> Iterator[list[Any]]:
@@ -40,6 +41,17 @@ def batched(items: Iterable[Any], size: int = 32, unit: str = "") -> Iterator[li
     items = iter(items)
     while batch := list(itertools.islice(items, size)):
         yield batch
+
+
+def pass_over(problem: str) -> None:
+    """Does nothing about a wrong row, which another reading of its file counts.
+
+    Args:
+        problem: What is wrong with it.
+
+    Example:
+        >>> pass_over("a.jsonl:2: found null, expected an object with named fields")
+    """
 
 
 class EachOnce:
@@ -184,7 +196,7 @@ def write_records(
     out_dir: str | pathlib.Path,
     settings: dict[str, Any],
     files: Mapping[str, str | pathlib.Path | None],
-    documents: Callable[[collections.Counter], Iterator[Any]],
+    documents: Callable[[collections.Counter, Callable[[str], None]], Iterator[Any]],
     names_for: Callable[[int], list[str]],
     make_writer: Callable[[], RecordWriter],
     nothing: str,
@@ -199,8 +211,8 @@ def write_records(
         out_dir: Folder of the shards and of `manifest.json`.
         settings: Everything that decides what the records hold, but for the files.
         files: Files that do, by their name in the settings; None where there is none.
-        documents: Reads the documents that are written, and counts those left out by reason. It is
-            called twice: to count, and to write.
+        documents: Reads the documents that are written, counts those left out by reason, and tells
+            what is wrong with rows that cannot be read. It is called twice: to count, and to write.
         names_for: Function from the number of documents to the file names of the shards; it raises
             where no record can be made of so many.
         make_writer: Makes the writer of a process; it must be picklable where there are several.
@@ -208,7 +220,8 @@ def write_records(
         run: Writes the shards elsewhere than in processes of this machine, such as `tfsum.beam`'s.
 
     Returns:
-        The counts: those of the writer, those left out by reason, and their sum as `dropped`.
+        The counts: those of the writer, those left out by reason (`wrong_rows` cannot be read), and
+        their sum as `dropped`.
 
     Raises:
         DataError: A file cannot be read, or no document can be used.
@@ -225,11 +238,13 @@ def write_records(
         if manifest.is_finished():
             return manifest.counts
 
-        left_out: collections.Counter = collections.Counter()
-        size = sum(1 for _ in documents(left_out))
+        left_out, wrong = collections.Counter[str](), list[str]()
+        size = sum(1 for _ in documents(left_out, wrong.append))
+        left_out["wrong_rows"] = len(wrong)
         if not size:
             counted = ", ".join(f"{count} {name}" for name, count in left_out.items())
-            raise DataError(f"{files['corpus']}: {nothing.format(f'(left out: {counted})')}")
+            found = f"{files['corpus']}: {nothing.format(f'(left out: {counted})')}"
+            raise DataError("; ".join([found, *wrong[:1]]))
         names = names_for(size)
         manifest.forget_missing(names)
         work = ShardWork(
@@ -238,7 +253,7 @@ def write_records(
             names,
             frozenset(manifest.shards),
             size,
-            documents,
+            functools.partial(documents, collections.Counter(), pass_over),
             make_writer,
         )
         with tqdm.tqdm(
@@ -253,6 +268,9 @@ def write_records(
             for path, counts in write(work):
                 manifest.add(pathlib.Path(path).name, counts)
                 bar.update(counts["read"])
+        if wrong and preparation.progress:
+            count = f"tfsum: {len(wrong)} row(s) could not be read, the first:"
+            print(count, *wrong[:FEW], sep="\n  ", file=sys.stderr)
         return manifest.finish(left_out)
 
 

@@ -6,16 +6,19 @@ import itertools
 import pathlib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tfsum.data.corpus_files import KINDS, SHARD, STORY, TOKENS, corpus_files, file_kind, open_text
 from tfsum.data.paper_files import read_paper_file
-from tfsum.data.rows import file_rows, text_field
-from tfsum.errors import DataError, require
+from tfsum.data.rows import Rows, corpus_labels, file_rows, text_field
+from tfsum.errors import DataError
 
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
 """A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of
 its columns."""
+WrongRow = Callable[[str], None]  # is told what is wrong with each row that cannot be read
+LENIENT = "surrogateescape"  # how `open_text` reads rows
+Item = TypeVar("Item")
 
 
 def corpus_name(corpus: Corpus) -> str:
@@ -35,6 +38,7 @@ def read_corpus(
     text: str = "text",
     summary: str | None = "summary",
     labels: str | None = None,
+    wrong: WrongRow | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Reads the documents of a corpus in order, one at a time.
 
@@ -55,6 +59,7 @@ def read_corpus(
             out empty).
         labels: Name of the field that says which sentences make the summary, see `corpus_labels`;
             the text is a list of sentences then, and the summary may be missing.
+        wrong: Function that is told what is wrong with a row, which is passed over; None raises it.
 
     Yields:
         {"id", "text", "summary"} strings; with `labels` also "sentences", a list of strings, and
@@ -67,7 +72,8 @@ def read_corpus(
         >>> list(read_corpus([{"text": "It rained.", "summary": "Rain."}]))
         [{'id': '1', 'text': 'It rained.', 'summary': 'Rain.'}]
     """
-    for number, (place, row) in enumerate(_rows(path), start=1):
+
+    def read(number: int, place: str, row: Mapping[str, Any]) -> dict[str, Any]:
         document: dict[str, Any] = {
             "id": text_field(place, row, id, default=str(number), number=True),
             "text": text_field(place, row, text),
@@ -77,11 +83,16 @@ def read_corpus(
             document["summary"] = text_field(place, row, summary)
         if labels is not None:
             document["sentences"], document["labels"] = corpus_labels(place, row, text, labels)
-        yield document
+        return document
+
+    return _each(_rows(path), read, wrong)
 
 
 def read_columns(
-    path: Corpus, columns: Sequence[str], numbers: Sequence[str] = ()
+    path: Corpus,
+    columns: Sequence[str],
+    numbers: Sequence[str] = (),
+    wrong: WrongRow | None = None,
 ) -> Iterator[tuple[str, ...]]:
     """Reads some fields of a corpus file's rows in order, each as `read_corpus` does.
 
@@ -90,6 +101,7 @@ def read_columns(
         columns: Names of the fields. Numbers from 1 mean a table without a header line; a `.tsv` of
             that kind is plain: a tab ends a cell and a quote is text.
         numbers: The fields among them that may hold a whole number in JSON, which becomes a string.
+        wrong: As in `read_corpus`.
 
     Yields:
         A tuple of strings a row, one a column.
@@ -106,12 +118,24 @@ def read_columns(
         [('It rained.', '1')]
     """
     header = not all(name.isdecimal() for name in columns)
-    for place, row in _rows(path, header):
-        yield tuple(text_field(place, row, name, number=name in numbers) for name in columns)
+    return _columns(_rows(path, header), columns, numbers, wrong)
 
 
-def read_lines(path: str | pathlib.Path) -> Iterator[str]:
+def _columns(
+    rows: Rows, columns: Sequence[str], numbers: Sequence[str], wrong: WrongRow | None
+) -> Iterator[tuple[str, ...]]:
+    def read(_: int, place: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(text_field(place, row, name, number=name in numbers) for name in columns)
+
+    return _each(rows, read, wrong)
+
+
+def read_lines(path: str | pathlib.Path, errors: str = "strict") -> Iterator[str]:
     """Reads the lines of a UTF-8 text file, plain or `.gz`; only a new line ends one.
+
+    Args:
+        path: The file.
+        errors: Argument of `open_text`.
 
     Raises:
         DataError: If the file cannot be read.
@@ -123,12 +147,14 @@ def read_lines(path: str | pathlib.Path) -> Iterator[str]:
         >>> list(read_lines(file))
         ['one', 'two']
     """
-    with open_text(pathlib.Path(path), "text", newline="\n") as file:
+    with open_text(pathlib.Path(path), "text", "\n", errors) as file:
         for line in file:
             yield line.removesuffix("\n").removesuffix("\r")
 
 
-def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
+def read_documents(
+    path: str | pathlib.Path, text: str, wrong: WrongRow | None = None
+) -> Iterator[str]:
     """Reads the texts of a corpus in order, one at a time.
 
     Args:
@@ -136,6 +162,7 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
             `.gz`, whose documents are parted by empty lines (google-research/bert's format, which
             has a sentence a line).
         text: Name of the field with the text, see `read_columns`.
+        wrong: As in `read_corpus`.
 
     Raises:
         DataError: Naming file, line, field, what was found and what was expected.
@@ -147,13 +174,20 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
         >>> list(read_documents(file, "text"))
         ['It rained.\\nIt stopped.', 'A dog ran.']
     """
-    path = pathlib.Path(path)
-    if file_kind(path):
-        yield from (document for (document,) in read_columns(path, (text,)))
-        return
-    for blank, lines in itertools.groupby(read_lines(path), key=lambda line: not line.strip()):
+    if file_kind(pathlib.Path(path)):
+        columns = read_columns(path, (text,), wrong=wrong)
+    else:
+        columns = _columns(_passages(path, text), (text,), (), wrong)
+    return (document for (document,) in columns)
+
+
+def _passages(path: str | pathlib.Path, text: str) -> Rows:
+    """The passages of a plain text, which empty lines part, as rows with one field."""
+    lines = enumerate(read_lines(path, LENIENT), start=1)
+    for blank, group in itertools.groupby(lines, key=lambda line: not line[1].strip()):
         if not blank:
-            yield "\n".join(lines)
+            numbers, passage = zip(*group)
+            yield f"{path}:{numbers[0]}", {text: "\n".join(passage)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,24 +244,40 @@ def fingerprint(text: str, summary: str = "") -> bytes:
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _rows(corpus: Corpus, header: bool = True) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """(place for messages, fields) of each document."""
+def _each(
+    rows: Rows, read: Callable[[int, str, Mapping[str, Any]], Item], wrong: WrongRow | None
+) -> Iterator[Item]:
+    """What `read` makes of the number, from 1, the place and the fields of each row."""
+    for number, (place, row) in enumerate(rows, start=1):
+        try:
+            if isinstance(row, DataError):
+                raise row
+            item = read(number, place, row)
+        except DataError as error:
+            if wrong is None:
+                raise
+            wrong(str(error))
+        else:
+            yield item
+
+
+def _rows(corpus: Corpus, header: bool = True) -> Rows:
+    """The rows of a corpus."""
     if isinstance(corpus, str | pathlib.Path):
         for path in corpus_files(corpus):
             yield from _file_rows(path, header)
         return
 
     for number, row in enumerate(corpus, start=1):
-        require(
-            isinstance(row, Mapping),
-            f"rows:{number}: found a {type(row).__name__}, expected a dict with the names of"
-            " columns",
-            DataError,
-        )
-        yield f"rows:{number}", row
+        place = f"rows:{number}"
+        if isinstance(row, Mapping):
+            yield place, row
+        else:
+            found = f"found a {type(row).__name__}, expected a dict with the names of columns"
+            yield place, DataError(f"{place}: {found}")
 
 
-def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _file_rows(path: pathlib.Path, header: bool) -> Rows:
     kind = file_kind(path)
     if kind is None:
         raise DataError(
@@ -240,10 +290,8 @@ def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[
         yield from read_paper_file(path, kind)
         return
 
-    with open_text(path, kind) as file:
+    with open_text(path, kind, errors=LENIENT) as file:
         for line, row in file_rows(str(path), file, kind, header):
-            if isinstance(row, DataError):
-                raise row
             yield f"{path}:{line}", row
 
 
@@ -253,6 +301,7 @@ def read_pairs(
     *,
     source: str = "source",
     target: str = "target",
+    wrong: WrongRow | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Reads pairs of texts in order, one at a time, in NFC, without blanks at their ends.
 
@@ -263,6 +312,7 @@ def read_pairs(
         source: Name of the column with the source; a number from 1 in a table without a header
             line.
         target: Name of the column with the target, likewise.
+        wrong: As in `read_corpus`.
 
     Yields:
         (source, target).
@@ -276,9 +326,9 @@ def read_pairs(
         [('the cat', 'le chat')]
     """
     if target_corpus is None:
-        pairs: Iterator[tuple[str, ...]] = read_columns(corpus, (source, target))
+        pairs = read_columns(corpus, (source, target), wrong=wrong)
     elif isinstance(corpus, str | pathlib.Path):
-        pairs = _parallel(corpus, target_corpus)
+        pairs = _columns(_parallel(corpus, target_corpus), ("source", "target"), (), wrong)
     else:
         raise DataError(
             f"{target_corpus}: holds the targets of a file of sources, and the corpus is rows in"
@@ -290,10 +340,8 @@ def read_pairs(
         yield first, second
 
 
-def _parallel(
-    corpus: str | pathlib.Path, target_corpus: str | pathlib.Path
-) -> Iterator[tuple[str, str]]:
-    both = itertools.zip_longest(read_lines(corpus), read_lines(target_corpus))
+def _parallel(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path) -> Rows:
+    both = itertools.zip_longest(*(read_lines(file, LENIENT) for file in (corpus, target_corpus)))
     for line, texts in enumerate(both, start=1):
         if None in texts:
             short, long = (corpus, target_corpus) if texts[0] is None else (target_corpus, corpus)
@@ -301,57 +349,4 @@ def _parallel(
                 f"{short}: ends after line {line - 1} and {long} goes on; expected as many lines in"
                 " both, the same line of each a pair"
             )
-        yield texts
-
-
-def corpus_labels(
-    place: str, row: Mapping[str, Any], text: str, labels: str
-) -> tuple[list[str], list[float]]:
-    """The sentences of a row that carries its own labels, and their labels.
-
-    Args:
-        place: Place of the row, for messages.
-        row: Row with the sentences as a list of strings, and the labels: a number from 0 to 1 for
-            each sentence, or the numbers of the sentences that make the summary, from 0. (Two
-            sentences with the labels [0, 1] are labelled one by one.)
-        text, labels: The names of the two fields.
-
-    Returns:
-        The sentences, each in one line, blank ones left out; and a label for each.
-
-    Raises:
-        DataError: A field is missing or of another form.
-
-    Example:
-        >>> corpus_labels(
-        ...     "a.jsonl:1",
-        ...     {"text": ["It rained.", "It rains.", "Rain."], "labels": [2]},
-        ...     "text",
-        ...     "labels",
-        ... )
-        (['It rained.', 'It rains.', 'Rain.'], [0.0, 0.0, 1.0])
-    """
-    sentences: Any = row.get(text)
-    marks: Any = row.get(labels)
-    require(
-        isinstance(sentences, list) and all(isinstance(sentence, str) for sentence in sentences),
-        f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of"
-        f" sentences, which the labels in {labels!r} are of",
-        DataError,
-    )
-
-    size = len(sentences)
-    numbers = isinstance(marks, list) and all(type(label) in (int, float) for label in marks)
-    if numbers and len(marks) == size and all(0 <= label <= 1 for label in marks):
-        values = [float(label) for label in marks]
-    elif numbers and len(set(marks)) == len(marks) and set(marks) <= set(range(size)):
-        values = [float(number in marks) for number in range(size)]
-    else:
-        raise DataError(
-            f"{place}: field {labels!r} is {marks!r:.60} for {size} sentences; expected a list of"
-            f" {size} numbers from 0 to 1, or of different numbers of sentences, from 0 to"
-            f" {size - 1}"
-        )
-
-    kept = [i for i, sentence in enumerate(sentences) if sentence.strip()]
-    return [" ".join(sentences[i].split()) for i in kept], [values[i] for i in kept]
+        yield f"{corpus} and {target_corpus}:{line}", dict(zip(("source", "target"), texts))

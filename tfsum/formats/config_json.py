@@ -62,7 +62,7 @@ def read_json(path: str | os.PathLike) -> dict:
         The object.
 
     Raises:
-        CheckpointError: The file is missing or holds something else.
+        CheckpointError: The file or its folder is missing, or it holds something else.
 
     Example:
         >>> import tempfile
@@ -71,6 +71,13 @@ def read_json(path: str | os.PathLike) -> dict:
         ...     read_json(f"{folder}/config.json")
         {'hidden_size': 8}
     """
+    folder = pathlib.Path(path).parent
+    require(
+        folder.is_dir(),
+        f"{folder}: no such folder; expected a model folder, which has config.json and"
+        " model.safetensors, such as `best` of a training",
+        CheckpointError,
+    )
     return read_json_object(
         path,
         CheckpointError,

@@ -49,7 +49,7 @@ def row_documents(
         ...     print(document.name, document.text)
         a.jsonl:1 It rained.
     """
-    rows, notes = read_rows(data, name, encoding)
+    rows, notes = read_rows(data, name, encoding, field)
     first = list(itertools.islice(rows, LOOK))
     fields = [row for _, row in first if isinstance(row, dict)]
     for wanted, option in ((field, "--field"), (id, "--id")):
@@ -97,7 +97,7 @@ def found_fields(data: bytes, name: str, encoding: str | None) -> str:
 
 
 def read_rows(
-    data: bytes, name: str, encoding: str | None = None
+    data: bytes, name: str, encoding: str | None = None, field: str = ""
 ) -> tuple[Iterator[tuple[int, Row | DataError]], list[str]]:
     """Reads the rows of a file, its format told from its content.
 
@@ -105,6 +105,8 @@ def read_rows(
         data: Content of the file.
         name: Name of the file; with `.tsv` or `.csv` it says what parts the cells.
         encoding: Python's name of the encoding; None recognizes it.
+        field: Field that the first line of a file names whose name is no table's: of prose every
+            line would be a wrong row.
 
     Returns:
         Number of each row's line (in an array and in Parquet, of the row) and its fields, or what
@@ -134,6 +136,13 @@ expected one object a line
     has_json = re.search(r"^[ \t\ufeff]*\{", text[:10_000], re.M)
     if has_json and (kind not in (".csv", ".tsv") or start == "{"):
         kind = ".jsonl"
+    header, *_ = text.split("\n", 1)
+    require(
+        field in header or kind in (".jsonl", ".csv", ".tsv"),
+        f"{name}: is text, and its first line ({header[:40]!r}) does not name the field {field!r};"
+        " expected JSON lines, or a table with a header line; without --field a file is one text",
+        DataError,
+    )
     return file_rows(name, io.StringIO(text, newline=""), kind), notes
 
 

@@ -163,16 +163,6 @@ def _documents(
     kind: str, data: bytes, name: str, field: str | None, encoding: str | None, id: str | None
 ) -> Iterator[Document]:
     if field is not None and kind in ("text", "rows", JSON):
-        if kind == "text":  # prose is refused, whose every line would be a wrong row of a table
-            text, _ = decode(data, name, encoding)
-            header, *_ = text.split("\n", 1)
-            require(
-                field in header or "{" in text[:10_000],
-                f"{name}: is text, and its first line ({header[:40]!r}) does not name the field"
-                f" {field!r}; expected JSON lines, or a table with a header line; without --field a"
-                " file is one text",
-                DataError,
-            )
         yield from row_documents(data, name, field, id, encoding)
     elif kind == "rows":
         raise DataError(

@@ -35,7 +35,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             chosen by the text.
         version: Version of the model; the newest where None.
         token: Token that the server needs, or None.
-        timeout: Seconds for each request.
+        timeout: Seconds for each request, and for models that the server still loads.
         retries: How often to repeat a request for which the server had no room, or that did not
             reach its end, each time after a longer wait.
         batch_characters: Characters of a request; more texts are sent in several requests.

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tfsum.inference.saved_model import numbered
 from tfsum.serving.batching import lower_priority
-from tfsum.serving.request_error import require
+from tfsum.serving.request_error import LOADING, require
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
 from tfsum.serving.version_folders import (
@@ -252,7 +252,7 @@ class ModelVersions:
         While the server starts or the version is `coming`, the error asks to repeat the request.
         """
         if self.starting or coming:
-            message = f"{message}; models are still being loaded"
+            message = f"{message}; {LOADING}"
             require(condition, message, "UNAVAILABLE", retry_after=2)
         require(condition, message, code)
 

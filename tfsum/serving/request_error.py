@@ -5,6 +5,7 @@ import json
 
 from tfsum.errors import Error
 
+LOADING = "models are still being loaded"  # of a server that will soon answer
 MAX_QUOTED = 200  # characters of a value that a message quotes
 MAX_MESSAGE = 2000  # characters of a message, which may quote what a stranger sent
 

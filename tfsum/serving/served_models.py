@@ -3,13 +3,14 @@ has, and the requests again that the server had no room for."""
 
 import asyncio
 import random
+import time
 import urllib.parse
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from tfsum.errors import needs_extra, require
 from tfsum.inference.texts import check_texts
-from tfsum.serving.request_error import RequestError
+from tfsum.serving.request_error import LOADING, RequestError
 from tfsum.serving.servable import Arrays
 from tfsum.tasks.bert_sum_ext.answering import Defaults
 from tfsum.tasks.model_choice import AUTO, SUMMARIZERS, divide_texts
@@ -37,7 +38,7 @@ class ServedModels:
         model: Name of the model on the server, or "auto".
         version: Version of the model; the newest where None.
         token: Token that the server needs, or None.
-        timeout: Seconds for each request.
+        timeout: Seconds for each request, and for models that are still being loaded.
         retries: How often to repeat a request that the server did not answer.
         at_once: Number of requests that are sent at the same time.
 
@@ -63,7 +64,7 @@ class ServedModels:
         names = SUMMARIZERS if model == AUTO else (model,)
         self._transports = {name: _connect(url, name, version, token, timeout) for name in names}
         self._signatures: dict[str, Signatures] = {}  # of each model that is there, once known
-        self._retries, self._room = retries, asyncio.Semaphore(at_once)
+        self._retries, self._timeout, self._room = retries, timeout, asyncio.Semaphore(at_once)
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -138,15 +139,17 @@ class ServedModels:
     async def _send(self, send: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Sends one request in its turn, and again where the server gave no answer."""
         async with self._room:
-            for attempt in range(self._retries):
+            end, attempt = time.monotonic() + self._timeout, 0
+            while True:
                 try:
                     return await send(*args, **kwargs)
                 except RequestError as error:
-                    if error.code not in RETRIED:
+                    is_coming = LOADING in error.message and time.monotonic() < end
+                    if error.code not in RETRIED or (attempt >= self._retries and not is_coming):
                         raise
                     wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt) * random.uniform(0.5, 1.0)
                     await asyncio.sleep(min(LONGEST_ASKED, error.retry_after or 0.0) + wait)
-            return await send(*args, **kwargs)
+                attempt += 1
 
 
 def _connect(

@@ -1,8 +1,10 @@
 """From a small corpus to records: what they hold, what is counted, and going on after a stop."""
 
 import concurrent.futures
+import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -253,6 +255,31 @@ def test_a_vocabulary_with_capitals_is_read_with_capitals(tmp_path):
     prepare(tmp_path / "c.jsonl", tmp_path / "r", tmp_path / "v.txt", progress=False)
     (document,) = _documents(tmp_path / "r")
     assert document["pieces"] == [4, 5, 7, 4, 6, 7]
+
+
+def test_wrong_rows_are_counted_and_the_records_are_those_of_the_others(corpus, tmp_path, capsys):
+    clean = corpus.read_bytes().splitlines()
+    wrong = [b"{oops", b'{"text": "a"}', b'{"text": 3, "summary": "b"}', b'{"text": "\xff"}']
+    mixed = [line for pair in itertools.zip_longest(wrong, clean, fillvalue=b"") for line in pair]
+    (tmp_path / "m.jsonl").write_bytes(b"\n".join(mixed))
+
+    options = {"shards": 2, "vocabulary": tmp_path}
+    expected = prepare(corpus, tmp_path / "clean", **options)
+    assert "could not be read" not in capsys.readouterr().err
+    counts = prepare(tmp_path / "m.jsonl", tmp_path / "mixed", **options)
+    assert expected["wrong_rows"] == 0 and counts["wrong_rows"] == len(wrong)
+    assert counts == expected | {"wrong_rows": 4, "dropped": expected["dropped"] + 4}
+    for file in (tmp_path / "clean").glob("*.tfrecord"):
+        assert file.read_bytes() == (tmp_path / "mixed" / file.name).read_bytes()
+    said = capsys.readouterr().err
+    assert said.count("tfsum: 4 row(s) could not be read, the first:\n") == 1
+    assert re.findall(r"\n  .*m.jsonl:(\d+): ", said) == ["1", "3", "5"]
+
+
+def test_a_corpus_of_wrong_rows_alone_says_what_is_wrong_with_the_first(corpus, tmp_path):
+    columns = {"summary": "abstract"}
+    with pytest.raises(DataError, match="9 wrong_rows.*c.jsonl:1: field 'abstract': found fields"):
+        prepare(corpus, tmp_path / "out", tmp_path, columns=columns, progress=False)
 
 
 def test_missing_files_are_named(corpus, tmp_path):

@@ -75,7 +75,7 @@ def test_parallel_files_end_together(tmp_path):
         DataError, match=r"c: cannot be read \(No such file or directory\); expected a file"
     ):
         list(read_pairs(a, tmp_path / "c"))
-    with pytest.raises(DataError, match="d.gz:1: not UTF-8"):
+    with pytest.raises(DataError, match="a and .*d.gz:1: field 'target': not UTF-8"):
         (tmp_path / "d.gz").write_bytes(gzip.compress(b"\xff\n"))
         list(read_pairs(a, tmp_path / "d.gz"))
 
@@ -140,6 +140,7 @@ def test_records_hold_ids_and_texts_and_all_is_counted(corpus, tmp_path):
         "empty_target": 1,
         "long_source": 2,
         "long_target": 1,
+        "wrong_rows": 0,
         "dropped": 6,
         "lines_beyond": 0,
         "sources_cut": 0,

@@ -20,7 +20,7 @@ from tfsum.data.preparation import (
     vocabulary_file,
     write_records,
 )
-from tfsum.data.readers import fingerprint, read_corpus
+from tfsum.data.readers import WrongRow, fingerprint, read_corpus
 from tfsum.data.settings import LabelSettings, MaxSentences, TextSettings
 
 UNLABELLED = -1.0  # the label of the sentences of a text without a summary
@@ -181,10 +181,11 @@ class DocumentPreparation(LabelSettings, TextSettings, Preparation):
 
         Returns:
             The counts: documents, sentences, pieces and labelled_sentences written; documents
-            dropped, as empty, duplicates or without_summary; sentences_beyond max_sentences;
-            documents relabelled (the oracle of the whole document wanted one of those); sentences
-            cut to the window and pieces_cut with them; documents without_overlap (no label). With
-            `legacy` instead short_sentences, short_documents and labels_lost with them.
+            dropped, as empty, duplicates, without_summary or wrong_rows; sentences_beyond
+            max_sentences; documents relabelled (the oracle of the whole document wanted one of
+            those); sentences cut to the window and pieces_cut with them; documents without_overlap
+            (no label). With `legacy` instead short_sentences, short_documents and labels_lost with
+            them.
         """
         vocabulary = vocabulary_file(vocabulary)
         settings: dict[str, Any] = {
@@ -216,7 +217,7 @@ class DocumentPreparation(LabelSettings, TextSettings, Preparation):
         )
 
     def _usable(
-        self, corpus: str | pathlib.Path, left_out: collections.Counter
+        self, corpus: str | pathlib.Path, left_out: collections.Counter, wrong: WrongRow
     ) -> Iterator[dict[str, Any]]:
         """The documents with a text and a summary or labels, each once; the others are counted by
         the first reason."""
@@ -224,7 +225,7 @@ class DocumentPreparation(LabelSettings, TextSettings, Preparation):
         options, without_summary = self.columns or {}, self.unlabelled
         if self.labels == "corpus":
             options, without_summary = {"labels": "labels"} | options, True
-        for document in read_corpus(corpus, **options):
+        for document in read_corpus(corpus, wrong=wrong, **options):
             text, summary = document["text"], document["summary"]
             if once.passes(
                 fingerprint(text, summary),

@@ -22,7 +22,7 @@ from tfsum.data.preparation import (
     vocabulary_file,
     write_records,
 )
-from tfsum.data.readers import fingerprint, read_documents
+from tfsum.data.readers import WrongRow, fingerprint, read_documents
 from tfsum.data.settings import TextSettings
 from tfsum.errors import DataError, require
 from tfsum.tasks.bert_pretraining.next_sentence import COUNTS, LABELS, draw_pairs, one_document
@@ -95,8 +95,8 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
             The counts: documents and sentences of the corpus; pairs written, by kind: `next`,
             `other_document`, `same_document` and `one_segment`; pieces in them, and unknown_pieces
             among these; pieces_cut from pairs_cut that were too long; sentences_left without a next
-            one, empty_sentences without a piece; documents dropped, as empty, duplicate_documents
-            or of the other_part.
+            one, empty_sentences without a piece; documents dropped, as empty, duplicate_documents,
+            wrong_rows or of the other_part.
 
         Raises:
             DataError: Corpus or the vocabulary cannot be read, or there is no second document to
@@ -147,11 +147,13 @@ class SegmentPreparation(PairSettings, TextSettings, Preparation):
         )
         return counts
 
-    def _usable(self, corpus: str | pathlib.Path, left_out: collections.Counter) -> Iterator[str]:
+    def _usable(
+        self, corpus: str | pathlib.Path, left_out: collections.Counter, wrong: WrongRow
+    ) -> Iterator[str]:
         """The documents with a text, each once, in NFC; the others are counted."""
         once = EachOnce(left_out, "empty", "duplicate_documents")
         left_out["other_part"] = 0
-        for document in read_documents(corpus, self.text):
+        for document in read_documents(corpus, self.text, wrong):
             document = unicodedata.normalize("NFC", document)
             key = fingerprint(document)
             if once.passes(key, empty=not document.strip()):

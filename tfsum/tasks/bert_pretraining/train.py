@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from tfsum.data.preparation import learned_vocabularies, vocabulary_file
+from tfsum.data.preparation import learned_vocabularies, pass_over, vocabulary_file
 from tfsum.data.readers import RereadTexts, read_documents
 from tfsum.errors import RecipeError, require
 from tfsum.formats.model_folder import local_folder
@@ -78,7 +78,12 @@ def _vocabulary(
         pathlib.Path(data.records) / "vocabulary",
         {"text": data.text, "size": size, **options},
         {"corpus": data.train},
-        {"vocab.txt": (RereadTexts(lambda: read_documents(data.train, data.text)), size)},
+        {
+            "vocab.txt": (
+                RereadTexts(lambda: read_documents(data.train, data.text, pass_over)),
+                size,
+            )
+        },
         **options,
     )
     return file, case

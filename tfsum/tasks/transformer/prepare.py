@@ -17,7 +17,7 @@ from tfsum.data.preparation import (
     vocabulary_file,
     write_records,
 )
-from tfsum.data.readers import fingerprint, read_pairs
+from tfsum.data.readers import WrongRow, fingerprint, read_pairs
 from tfsum.data.settings import CaseSettings, Shards
 from tfsum.errors import DataError
 from tfsum.tasks.transformer.settings import PairSettings, WindowTargets
@@ -131,7 +131,8 @@ class PairPreparation(CaseSettings, PairSettings, Preparation):
         Returns:
             The counts: pairs, source_pieces and target_pieces written, unknown_pieces among them;
             lines_beyond target_lines; sources_cut and pieces_cut with them; pairs dropped, by the
-            first reason: empty_source, empty_target, duplicates, long_source, long_target.
+            first reason: empty_source, empty_target, duplicates, long_source, long_target,
+            wrong_rows.
         """
         fields = {*PairSettings.model_fields, *CaseSettings.model_fields}
         settings = self.model_dump(include=fields) | {"strip_accents": self.loses_accents}
@@ -170,11 +171,13 @@ class PairPreparation(CaseSettings, PairSettings, Preparation):
         )
 
     def _each_once(
-        self, corpus: str | pathlib.Path, left_out: collections.Counter
+        self, corpus: str | pathlib.Path, left_out: collections.Counter, wrong: WrongRow
     ) -> Iterator[tuple[str, str, int]]:
         """The pairs that have both texts and are new, each with the number of lines that were cut
         off the end of its target."""
-        pairs = read_pairs(corpus, self.target_corpus, source=self.source, target=self.target)
+        pairs = read_pairs(
+            corpus, self.target_corpus, source=self.source, target=self.target, wrong=wrong
+        )
         if self.window_sentences is not None:
             pairs = sentence_windows(pairs, self.window_sentences, self.window_targets)
 

@@ -5,7 +5,7 @@ import itertools
 import pathlib
 from typing import Any
 
-from tfsum.data.preparation import learned_vocabularies, vocabulary_file
+from tfsum.data.preparation import learned_vocabularies, pass_over, vocabulary_file
 from tfsum.data.readers import RereadTexts, read_pairs
 from tfsum.errors import RecipeError, require
 from tfsum.formats.weight_names import variables_by_path
@@ -105,7 +105,7 @@ def pair_vocabularies(data: DataSettings, text: TextSettings) -> tuple[pathlib.P
         return RereadTexts(
             lambda: (
                 pair[side]
-                for pair in read_pairs(data.train, data.train_target, **columns)
+                for pair in read_pairs(data.train, data.train_target, wrong=pass_over, **columns)
                 for side in sides
             )
         )
