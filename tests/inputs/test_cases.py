@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from tfsum.inputs.sources import read_content
-from tfsum.text.query import relevance
+from tfsum.text.query import SharedWords
 from tfsum.text.repeats import repeats
 from tfsum.text.selection import may_be_chosen
 from tfsum.text.sentence_splitter import SentenceSplitter
@@ -122,6 +122,5 @@ def test_plain_letters_find_ligatures(candidates):
         word_piece = WordPiece(vocabulary, ops=ops)
         pieces = tf.RaggedTensor.from_row_lengths(word_piece.tokenize(sentences), [len(sentences)])
         query = word_piece.tokenize(["finance office fleet"])
-        words = [piece[0] != "[" for piece in vocabulary]
-        found = relevance(query, pieces, words, [False] * len(words)).numpy()
-        assert sentences[found.argmax()] == "The ﬁnance oﬃce sold the ﬂeet."
+        found, _ = SharedWords(vocabulary)(query, pieces)
+        assert sentences[found.numpy().argmax()] == "The ﬁnance oﬃce sold the ﬂeet."
