@@ -150,4 +150,5 @@ def test_the_deployment_uses_what_the_server_has():
     from tfsum.serving import Server
 
     server = Server(settings=ServerSettings(port=0))
+    server._socket.close()
     assert metric.encode() in server.predictor.metrics.text()

@@ -344,7 +344,9 @@ def test_the_limit_of_descriptors_is_raised(monkeypatch, soft, hard, connections
     resource, asked = pytest.importorskip("resource"), []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
-    assert Server(settings=ServerSettings(port=0)).settings.max_connections == connections
+    server = Server(settings=ServerSettings(port=0))
+    server._socket.close()
+    assert server.settings.max_connections == connections
     assert asked == [(raised, hard)]
 
 
