@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import pathlib
 
 import numpy as np
 import pytest
@@ -189,6 +190,13 @@ def test_notes_and_appeals_are_not_chosen():
 )
 def test_notices_of_languages(notice, sentence):
     assert is_notice(tf.constant([notice, sentence])).numpy().tolist() == [True, False]
+
+
+def test_the_tables_of_notices_leave_re2_room(capfd):
+    """Where its automaton has none, it says so and takes a slower one."""
+    text = (pathlib.Path(__file__).parents[2] / "examples" / "article.txt").read_text("utf-8")
+    assert not is_notice(tf.constant(text.split("\n\n") * 9)).numpy().any()
+    assert "out of memory" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
