@@ -8,6 +8,10 @@ import sys
 from collections.abc import Iterator
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Beside other processes of the suite more threads of one would only wait (a sixteenth of the time).
+if "PYTEST_XDIST_WORKER" in os.environ:
+    threads = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
+    os.environ.update(dict.fromkeys(threads, "1"))
 
 import hypothesis
 import pytest
