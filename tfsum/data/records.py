@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.atomic_files import atomic_path
-from tfsum.errors import DataError, Error, require
+from tfsum.errors import DataError, Error
 
 Paths = str | pathlib.Path | Sequence[str | pathlib.Path]
 """Records: a folder of `*.tfrecord` files, a file or several files."""
@@ -63,12 +63,11 @@ def make_record(
         >>> tf.train.Example.FromString(record).features.feature["pieces"].int64_list.value
         [5, 6]
     """
-    require(
-        len(pieces) == len(labels) == len(sentences),
-        f"document {id!r}: {len(pieces)} lists of pieces, {len(labels)} labels and "
-        f"{len(sentences)} sentences; expected one of each a sentence",
-        DataError,
-    )
+    if not len(pieces) == len(labels) == len(sentences):
+        raise DataError(
+            f"document {id!r}: {len(pieces)} lists of pieces, {len(labels)} labels and "
+            f"{len(sentences)} sentences; expected one of each a sentence"
+        )
 
     return serialized(
         id=[id.encode()],
@@ -217,9 +216,8 @@ def load_columns(paths: Paths, *features: str) -> list[Any]:
         ([5, 6, 7, 8], [3, 1], [1, -1])
     """
     parts = list(read_records(paths, features))
-    require(
-        parts, f"{paths}: the records are empty; look at the counts of `tfsum prepare`", DataError
-    )
+    if not parts:
+        raise DataError(f"{paths}: the records are empty; look at the counts of `tfsum prepare`")
 
     columns = [[part[name] for part in parts] for name in features]
     return [

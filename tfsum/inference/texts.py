@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from tfsum.errors import DataError, as_error, needs_extra, require
+from tfsum.errors import DataError, Error, as_error, needs_extra, require
 from tfsum.loading import load_tensorflow
 from tfsum.request import DOCUMENT_SEPARATOR, TOKEN_BYTES
 
@@ -66,22 +66,18 @@ def check_texts(texts: Iterable[str]) -> list[str]:
         >>> check_texts(("It rained.", "The sun shone."))
         ['It rained.', 'The sun shone.']
     """
-    require(  # whose characters would be taken for texts
-        not isinstance(texts, str),
-        "texts is a str; expected a sequence of them, such as [text]",
-    )
-    require(
-        hasattr(texts, "__iter__") and not isinstance(texts, bytes | bytearray | Mapping),
-        f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first;"
-        " of a dict give list(texts.values()))",
-    )
+    if isinstance(texts, str):  # whose characters would be taken for texts
+        raise Error("texts is a str; expected a sequence of them, such as [text]")
+    if isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__"):
+        raise Error(
+            f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes"
+            " first; of a dict give list(texts.values()))"
+        )
 
     texts = list(texts)
     for i, text in enumerate(texts):
-        require(
-            isinstance(text, str),
-            f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)",
-        )
+        if not isinstance(text, str):
+            raise Error(f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)")
     return texts
 
 

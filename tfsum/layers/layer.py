@@ -4,7 +4,7 @@ import inspect
 
 import keras
 
-from tfsum.errors import require
+from tfsum.errors import Error
 from tfsum.tensor import Tensor
 
 
@@ -40,11 +40,11 @@ class Layer(keras.layers.Layer):
             Error: An input has another rank.
         """
         for name, value in vectors.items():
-            require(
-                len(value.shape) == 3,
-                f"{type(self).__name__}: {name} has shape {tuple(value.shape)}; expected"
-                f" (batch, tokens, width). Write a single row as {name}[None]",
-            )
+            if len(value.shape) != 3:
+                raise Error(
+                    f"{type(self).__name__}: {name} has shape {tuple(value.shape)}; expected"
+                    f" (batch, tokens, width). Write a single row as {name}[None]"
+                )
 
     def get_config(self) -> dict:
         return {**keras.saving.serialize_keras_object(self.arguments), **super().get_config()}

@@ -2,7 +2,7 @@
 
 from keras import backend, ops
 
-from tfsum.errors import Error, require
+from tfsum.errors import Error
 from tfsum.layers.known_values import known_values
 from tfsum.tensor import Tensor
 
@@ -34,11 +34,11 @@ def padding_mask(ids: Tensor) -> Tensor:
     if not hasattr(ids, "dtype"):
         ids = ops.convert_to_tensor(ids)
     shape, dtype = tuple(ids.shape), backend.standardize_dtype(ids.dtype)
-    require(
-        len(shape) == 2 and "int" in dtype,
-        f"the ids have shape {shape} and dtype {dtype}; expected whole numbers (batch, tokens),"
-        " such as int32. Write a single row as ids[None]",
-    )
+    if len(shape) != 2 or "int" not in dtype:
+        raise Error(
+            f"the ids have shape {shape} and dtype {dtype}; expected whole numbers (batch, tokens),"
+            " such as int32. Write a single row as ids[None]"
+        )
     return ops.not_equal(ids, 0)
 
 
@@ -95,13 +95,13 @@ def combine_masks(
     if attention_mask is not None:
         attention_mask = _as_bool("attention_mask", attention_mask)
         rank = len(attention_mask.shape)
-        require(
-            rank in (3, 4),
-            f"attention_mask has shape {tuple(attention_mask.shape)}; expected (batch, queries,"
-            " keys) or (batch, heads, queries, keys). A mask (batch, keys), such as"
-            " padding_mask(ids), is the argument key_mask; write a mask (queries, keys) as"
-            " mask[None]",
-        )
+        if rank not in (3, 4):
+            raise Error(
+                f"attention_mask has shape {tuple(attention_mask.shape)}; expected (batch, queries,"
+                " keys) or (batch, heads, queries, keys). A mask (batch, keys), such as"
+                " padding_mask(ids), is the argument key_mask; write a mask (queries, keys) as"
+                " mask[None]"
+            )
         sizes = dict(zip(AXES, scores, strict=True))
         if rank == 3:
             del sizes["heads"]
@@ -114,12 +114,12 @@ def combine_masks(
 
     name = "key_mask (source_mask in a decoder)"
     key_mask = _as_bool(name, key_mask)
-    require(
-        len(key_mask.shape) == 2,
-        f"{name} has shape {tuple(key_mask.shape)}; expected"
-        " (batch, keys), such as padding_mask(ids). A mask with an axis of queries is the"
-        " argument attention_mask",
-    )
+    if len(key_mask.shape) != 2:
+        raise Error(
+            f"{name} has shape {tuple(key_mask.shape)}; expected"
+            " (batch, keys), such as padding_mask(ids). A mask with an axis of queries is the"
+            " argument attention_mask"
+        )
     _check_sizes(name, key_mask, {"rows": scores[0], "keys": scores[3]}, broadcast=False)
     key_mask = key_mask[:, None, None, :]
 
@@ -160,11 +160,11 @@ def _check_sizes(name: str, mask: Tensor, sizes: dict[str, int | None], broadcas
     shape = tuple(mask.shape)
     for (axis, expected), found in zip(sizes.items(), shape, strict=True):
         one_for_all = broadcast and found == 1
-        require(
-            None in (found, expected) or found == expected or one_for_all,
-            f"{name} has {found} {axis}, its shape as ({', '.join(sizes)}) is {shape};"
-            f" expected {expected} {axis}, as the inputs have",
-        )
+        if None not in (found, expected) and found != expected and not one_for_all:
+            raise Error(
+                f"{name} has {found} {axis}, its shape as ({', '.join(sizes)}) is {shape};"
+                f" expected {expected} {axis}, as the inputs have"
+            )
 
 
 def additive_mask(mask: Tensor) -> Tensor:

@@ -196,11 +196,11 @@ class Bert(keras.Model):
                 T) below `vocab_size` and `type_vocab_size`.
         """
         if isinstance(token_ids, dict):
-            require(
-                "token_ids" in token_ids,
-                f"Bert: token_ids is missing, the inputs have {', '.join(token_ids)}; expected"
-                " a dict of token_ids (batch, tokens) and segment_ids (batch, tokens)",
-            )
+            if "token_ids" not in token_ids:
+                raise Error(
+                    f"Bert: token_ids is missing, the inputs have {', '.join(token_ids)}; expected"
+                    " a dict of token_ids (batch, tokens) and segment_ids (batch, tokens)"
+                )
             token_ids, segment_ids = token_ids["token_ids"], token_ids.get("segment_ids")
 
         encoded = self.encode(token_ids, segment_ids, training, return_all)

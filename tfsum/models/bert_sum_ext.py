@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from keras import initializers, layers, metrics, ops, saving
 
-from tfsum.errors import require
+from tfsum.errors import Error
 from tfsum.formats import assign_weights
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
@@ -340,10 +340,8 @@ class BertSumExt(BertSum):
             losses.append(word_loss(rates, x["grams"], x["gram_counts"]))
         if embeddings is not None:
             losses.append(embedding_loss(embeddings, x["sentence_embeddings"]))
-        terms = [
-            ops.sum(ops.where(real, loss, 0.0))
-            for real, loss in zip(self._summed_over(x, y), losses, strict=True)
-        ]
+        pairs = zip(self._summed_over(x, y), losses, strict=True)
+        terms = [ops.sum(ops.where(real, loss, 0.0)) for real, loss in pairs]
         return ops.stack(terms) if self.loss_terms else terms[0]
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
@@ -376,18 +374,18 @@ class BertSumExt(BertSum):
         if names:  # of `call`, which the others are no use to
             return
 
-        require(
-            self.words is None or {"grams", "gram_counts"} <= x.keys(),
-            "BertSumExt: the model has a word head, and the inputs no grams and gram_counts;"
-            " give ExtractiveBatches the summaries (or DocumentBatcher words), or make the"
-            " model without word_head",
-        )
-        require(
-            self.embedding is None or "sentence_embeddings" in x,
-            "BertSumExt: the model gives embeddings of sentences, and the inputs no"
-            " sentence_embeddings to learn them from; give DocumentBatcher embeddings, or make"
-            " the model without embedding_width",
-        )
+        if self.words is not None and not {"grams", "gram_counts"} <= x.keys():
+            raise Error(
+                "BertSumExt: the model has a word head, and the inputs no grams and gram_counts;"
+                " give ExtractiveBatches the summaries (or DocumentBatcher words), or make the"
+                " model without word_head"
+            )
+        if self.embedding is not None and "sentence_embeddings" not in x:
+            raise Error(
+                "BertSumExt: the model gives embeddings of sentences, and the inputs no"
+                " sentence_embeddings to learn them from; give DocumentBatcher embeddings, or make"
+                " the model without embedding_width"
+            )
 
     @classmethod
     def head_sizes(cls, arguments: dict, width: int, tensors: dict) -> dict[str, tuple]:

@@ -255,13 +255,12 @@ class SummarizeApi:
         Raises:
             RequestError: A field is wrong, there is no such model, or it takes no texts.
         """
+        loaded = self._predictor.versions.available().items()
+        summarizers = [name for name, (*_, servable) in loaded if servable.summarizes]
         body = body_of(fields)
         name = body.model
         if name == AUTO:
-            loaded = self._predictor.versions.available().items()
-            name = choose_model(
-                body.texts, [name for name, (*_, servable) in loaded if servable.summarizes]
-            )
+            name = choose_model(body.texts, summarizers)
         request.path_params["name"] = name
         with self._predictor.versions.use(name) as servable:
             require(

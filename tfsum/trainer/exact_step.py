@@ -17,7 +17,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfsum.errors import require
+from tfsum.errors import Error
 from tfsum.layers import dropout_step
 from tfsum.private_names import check_private_names
 
@@ -262,12 +262,12 @@ def _step_of_all_replicas(model: keras.Model, step: Step) -> Any:
     """The step under the model's strategy, from a distributed batch to its logs, as a graph unless
     the model runs eagerly."""
     strategy = model.distribute_strategy
-    require(
-        not isinstance(strategy, NOT_SUPPORTED),
-        f"{type(strategy).__name__}: training under it is not supported; expected one device,"
-        " MirroredStrategy or MultiWorkerMirroredStrategy. Build and compile the model under"
-        " one of these",
-    )
+    if isinstance(strategy, NOT_SUPPORTED):
+        raise Error(
+            f"{type(strategy).__name__}: training under it is not supported; expected one device,"
+            " MirroredStrategy or MultiWorkerMirroredStrategy. Build and compile the model under"
+            " one of these"
+        )
 
     def run(data: Batch) -> dict[str, tf.Tensor]:
         sums = strategy.run(lambda batch: step(model, batch), args=(data,))

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfsum.data.batcher import TokenBudgetBatcher, ragged_places
 from tfsum.data.records import Paths, load_columns
-from tfsum.errors import DataError, require
+from tfsum.errors import DataError
 from tfsum.text.packing import lay_out_windows
 
 
@@ -80,11 +80,10 @@ def load_windows(paths: Paths, window_length: int, max_windows: int) -> Windowed
     (pieces, _), (piece_counts, all_counts), (labels, _), summaries = load_columns(
         paths, "pieces", "piece_counts", "labels", "summary_pieces"
     )
-    require(
-        all_counts.any(),
-        f"{paths}: the records hold no document; look at the counts of `tfsum prepare`",
-        DataError,
-    )
+    if not all_counts.any():
+        raise DataError(
+            f"{paths}: the records hold no document; look at the counts of `tfsum prepare`"
+        )
 
     return in_windows(
         pieces, piece_counts, all_counts, labels, window_length, max_windows, summaries
@@ -238,12 +237,11 @@ class DocumentBatcher(TokenBudgetBatcher):
                 "grams": tf.TensorSpec((None, None, 2), tf.int32),
                 "gram_counts": tf.TensorSpec((None, None), tf.float32),
             }
-            require(
-                len(documents.summary_pieces),
-                "batches: the model has a word head, and the records hold no word pieces of a"
-                " summary; prepare them again from a corpus with summaries, without legacy",
-                DataError,
-            )
+            if not len(documents.summary_pieces):
+                raise DataError(
+                    "batches: the model has a word head, and the records hold no word pieces of a"
+                    " summary; prepare them again from a corpus with summaries, without legacy"
+                )
         self._documents, self.counts = documents, documents.counts
         self.apart, self.kinds = documents.windows, (documents.windows, *self.kinds)
         self.cls_id, self.sep_id = cls_id, sep_id
