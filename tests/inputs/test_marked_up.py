@@ -30,8 +30,11 @@ ARTICLE = (
         ),
         ("| a | b |\n|---|---|\n| 1 | 2 |\n\nIt rained.", "It rained."),
         ("<!-- no -->\n\nIt rained.\n\n<div>A box.</div>", "It rained.\n\nA box."),
-        ("> It rained.\n> A lot.", "It rained.\nA lot."),
-        ("![logo](a.png)\n\nIt rained\nall day.", "It rained\nall day."),
+        ("> It rained.\n> A lot.", "It rained. A lot."),
+        ("![logo](a.png)\n\nIt rained\nall day.", "It rained all day."),
+        ("It rained  \nall day.", "It rained\nall day."),
+        ("비가 왔고\n추웠다.", "비가 왔고 추웠다."),
+        ("昨天下雨，\n很冷。", "昨天下雨，很冷。"),
         ("It ~~snowed~~ rained.[^1]\n\n[^1]: A *lot*.", "It snowed rained.\n\nA lot."),
         (
             "> [!NOTE]\n> It rained.\n\n:::tip\nStay.\n:::\n\n- [x] Done.",

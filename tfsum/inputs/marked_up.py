@@ -20,7 +20,9 @@ _MARKS = re.compile(
     re.M,
 )
 _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]+)\]\]")  # [[page|words]]
-_BREAKS = ("softbreak", "hardbreak")
+_SAID = {"softbreak": "\n", "hardbreak": "\v"}
+# A new line that is no break of a paragraph is a space, and nothing between ideographs.
+_SOFT = re.compile("(?<=[\u3000-\u9fff\uff00-\uff60])\n(?=[\u3000-\u9fff\uff00-\uff60])|(\n)")
 
 _BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.S)
 # What is replaced in a body, in this order.
@@ -77,7 +79,9 @@ def markdown_content(text: str) -> Document:
             is_table = token.type == "table_open"
         elif token.type == "inline" and not is_table and not _FORMULA.fullmatch(token.content):
             said = "".join(map(_said, token.children or []))
-            paragraphs.append(_LINK.sub(r"\1", _MARKS.sub("", said)))
+            said = _LINK.sub(r"\1", _MARKS.sub("", said)).strip()
+            said = _SOFT.sub(lambda line: " " if line[1] else "", said)
+            paragraphs.append(said.replace("\v", "\n"))
         elif token.type == "html_block":
             paragraphs.append(html_lines(lxml.html.fragment_fromstring(token.content, "div")))
     is_code = any(token.type in ("fence", "code_block") for token in tokens)
@@ -85,9 +89,8 @@ def markdown_content(text: str) -> Document:
 
 
 def _said(token: Token) -> str:
-    if token.type in _BREAKS:
-        return "\n"
-    return token.content if token.type in ("text", "code_inline") else ""
+    shown = token.content if token.type in ("text", "code_inline") else ""
+    return _SAID.get(token.type, shown)
 
 
 def notebook_content(text: str) -> Document:
