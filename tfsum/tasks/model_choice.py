@@ -23,6 +23,7 @@ REPORTED = frozenset(
     "said says told monday tuesday wednesday thursday friday saturday sunday".split()
 )
 LEAST_REPORTED = 0.002  # of the words of news in English
+CODE = re.compile(r"(?<!`)`[^`\s][^`\n]*`(?!`)")  # in a line, which no news has
 BEGINNING = 20_000  # characters that are looked at
 
 
@@ -107,7 +108,7 @@ def choose_model(texts: Sequence[str], models: Collection[str]) -> str:
 
 
 def is_english_news(text: str) -> bool:
-    """Whether a text is news in English: who said what, on which day.
+    """Whether a text is news in English: who said what, on which day, without code.
 
     Args:
         text: Text.
@@ -115,12 +116,14 @@ def is_english_news(text: str) -> bool:
     Example:
         >>> is_english_news("The bridge was closed on Monday, the mayor said.")
         True
-        >>> is_english_news("The bridge of a graph is an edge that is in no cycle.")
+        >>> is_english_news("The page says that `bridges` is the function for it.")
         False
     """
-    words = re.findall(r"[^\W\d_]+", text[:BEGINNING].lower())
+    beginning = text[:BEGINNING]
+    words = re.findall(r"[^\W\d_]+", beginning.lower())
     common, reported = (sum(word in of for word in words) for of in (COMMON, REPORTED))
-    return common > LEAST * len(words) and reported >= max(1, LEAST_REPORTED * len(words))
+    is_reported = common > LEAST * len(words) and reported >= max(1, LEAST_REPORTED * len(words))
+    return is_reported and not CODE.search(beginning)
 
 
 def divide_texts(
