@@ -68,6 +68,90 @@ def test_the_text_and_its_length(messages, expected):
     assert found == Prompt(TEXT, lengths, bullets)
 
 
+# Requests and the number of sentences that each asks for.
+SENTENCES = [
+    ("Résume en une phrase :", 1),
+    ("Résumez ce texte en deux phrases.", 2),
+    ("Resume el texto en una frase:", 1),
+    ("Resume el siguiente texto en tres oraciones:", 3),
+    ("Riassumi in una frase:", 1),
+    ("Riassumi il testo in due frasi.", 2),
+    ("请用一句话总结：", 1),
+    ("用三句话概括下面的文章。", 3),
+    ("请用两个句子总结", 2),
+    ("一文で要約してください：", 1),
+    ("2文で要約してください。", 2),
+    ("Fasse den Text in einem Satz zusammen:", 1),
+    ("Bitte fasse diesen Text zusammen.", None),
+    ("Kurzfassung in einem Satz:", 1),
+    ("Fasse den folgenden Artikel in drei Sätzen zusammen.", 3),
+    ("Resuma o texto em uma frase:", 1),
+    ("Resuma em duas frases.", 2),
+    ("Vat deze tekst samen in één zin.", 1),
+    ("Vat samen in drie zinnen:", 3),
+    ("Streść... streszczenie w dwóch zdaniach:", 2),
+    ("Podsumuj w trzech zdaniach:", 3),
+    ("Shrň text jednou větou.", 1),
+    ("Shrň text ve dvou větách:", 2),
+    ("Sammanfatta texten i en mening:", 1),
+    ("Sammanfatta i två meningar.", 2),
+    ("Oppsummer teksten i tre setninger.", 3),
+    ("Opsummer teksten i to sætninger.", 2),
+    ("Tiivistä teksti yhteen lauseeseen.", 1),
+    ("Tiivistä kahdessa lauseessa.", 2),
+    ("Foglald össze egy mondatban:", 1),
+    ("Rezumă textul într-o propoziție.", 1),
+    ("Rezumă în două propoziții.", 2),
+    ("Кратко изложи текст в двух предложениях:", 2),
+    ("Сделай краткое изложение в одном предложении.", 1),
+    ("Стисло перекажи у трьох реченнях:", 3),
+    ("Обобщи в едно изречение:", 1),
+    ("Κάνε περίληψη σε δύο προτάσεις:", 2),
+    ("Metni bir cümleyle özetle:", 1),
+    ("Metni üç cümlede özetle.", 3),
+    ("Ringkas teks ini dalam dua kalimat:", 2),
+    ("Tóm tắt trong một câu:", 1),
+    ("Tóm tắt văn bản trong ba câu.", 3),
+    ("لخص النص في جملتين:", 2),
+    ("لخص في جملة واحدة.", 1),
+    ("סכם את הטקסט במשפט אחד:", 1),
+    ("סכם בשני משפטים.", 2),
+    ("متن را در دو جمله خلاصه کن:", 2),
+    ("दो वाक्यों में सारांश दें:", 2),
+    ("สรุปข้อความนี้ในสองประโยค", 2),
+    ("สรุปใน 3 ประโยค", 3),
+    ("Summarize in 3 to 4 sentences.", 4),
+    ("Try to use sentences to summarize.", None),
+    ("Summarize it in three short sentences:", 3),
+    ("세 문장으로 요약해 줘", 3),
+    ("한 문장으로 요약:", 1),
+    ("Résume en courtes phrases.", None),
+    ("Summarize the article. Limit yourself to sentences from it.", None),
+    ("Summarize the text in a few sentences.", None),
+]
+
+
+@pytest.mark.parametrize(("asked", "number"), SENTENCES)
+def test_a_number_of_sentences_in_many_languages(asked, number):
+    found = prompt_of([{"role": "user", "content": f"{asked}\n\n{TEXT}"}])
+    assert (found.text, found.lengths.get("sentences")) == (TEXT, number)
+
+
+@pytest.mark.parametrize(
+    ("asked", "query"),
+    [
+        ("Summarize what this says about the cost of a ferry:", "the cost of a ferry"),
+        ("Summarize the article, focusing on the sheep.", "the sheep"),
+        ("비용을 중심으로 세 문장으로 요약해 주세요.", "비용"),
+        ("페리의 비용에 대해 요약해 주세요.", "페리의 비용"),
+        ("Write a summary of about 100 words.", None),
+        ("Summarize in about three sentences.", None),
+    ],
+)
+def test_what_a_summary_is_to_be_about(asked, query):
+    assert prompt_of([{"role": "user", "content": f"{asked}\n\n{TEXT}"}]).query == query
+
+
 def test_a_text_that_speaks_of_summaries_is_whole_where_the_system_asks():
     text = "The summary of the report was short. It rained."
     found = prompt_of(

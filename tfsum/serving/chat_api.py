@@ -115,7 +115,7 @@ class ChatApi:
         fields: dict[str, object] = {"text": text, "model": body.model}
         with self._summarize.use(request, fields) as (servable, _):
             count, most = self._summarize.count_tokens, body.most()
-            fields |= await asyncio.to_thread(_lengths, servable, prompt, most, text, count)
+            fields |= await asyncio.to_thread(_asked, servable, prompt, most, text, count)
             answer = await self._summarize.answered(request, servable, body_of(fields))
         sentences = [str(each["text"]) for each in answer.get("sentences", [])]
         sentences = sentences or [str(answer["summary"])]  # of a model that writes, or of nothing
@@ -138,24 +138,26 @@ def _checked(fields: dict, kind: Kind) -> ChatBody | ResponsesBody:
     return body
 
 
-def _lengths(
+def _asked(
     servable: Servable, prompt: Prompt, most: int | None, text: str, count_tokens: CountTokens
 ) -> dict[str, object]:
-    """The fields of a request that say how long a summary is to be: as the prompt says, and within
-    the tokens that there is room for."""
+    """The fields of a request that say how long a summary is to be, and about what: as the prompt
+    says, and within the tokens that there is room for."""
     signature = servable.signatures.get("extract")
     if signature is None:  # a model that writes has a length of its own
         return {}
-    lengths: dict[str, object] = dict(prompt.lengths)
+    asked: dict[str, object] = dict(prompt.lengths)
+    if prompt.query and "query" in signature.inputs:
+        asked["query"] = prompt.query
     if most is not None and most < count_tokens(text):
         if "max_tokens" in signature.inputs:
-            lengths["tokens"] = most
+            asked["tokens"] = most
         else:  # an older export
             room = TOKEN_BYTES * most
-            lengths["characters"] = min(room, prompt.lengths.get("characters", room))
+            asked["characters"] = min(room, prompt.lengths.get("characters", room))
         if not prompt.lengths and servable.description.get("automatic"):
-            lengths["sentences"] = "auto"
-    return lengths
+            asked["sentences"] = "auto"
+    return asked
 
 
 def _parts(sentences: list[str], bullets: bool) -> list[str]:

@@ -11,9 +11,10 @@ LONGEST_LINE = 600  # characters of a line that tells what to do with the text
 SUMMARY = re.compile(
     r"summar|\bsum (?:it )?up|synops|\btl;?dr|\bcondens|\bshorten|(?:key|main) points|\bgist\b"
     r"|요약|간추|줄여"
-    r"|résum|\bresum|riassu|zusammenf|samenvat|sammanfatt|sammendrag|oppsummer|referér|tiivist"
-    r"|streszcz|podsum|rezum|shrn|összefogl|\bözet|περίληψ|резюм|кратк|стисл|обобщ|要約|まとめ|摘要"
-    r"|总结|總結|概括|tóm tắt|ringkas|สรุป|संक्षे|सारांश|ملخص|لخص|خلاصه|תקציר|סכם",
+    r"|résum|\bresum|sintetiz|riassu|zusammenf|kurzfass|\bfass\w* .*\bzusammen\b|samenvat"
+    r"|\bvat .*\bsamen\b|sammanfatt|sammenfat|sammendrag|opp?summer|referér|tiivist|foglal\w* össze"
+    r"|streszcz|podsum|rezum|shr[nň]|összefogl|\bözet|περίληψ|резюм|кратк|стисл|обобщ|要約|まとめ"
+    r"|摘要|总结|總結|概括|tóm tắt|ringkas|สรุป|संक्षे|सारांश|ملخص|لخص|خلاصه|תקציר|סכם",
     re.IGNORECASE,
 )
 # lines that stand around a text: a tag, quotes, a rule, a heading such as "Article:"
@@ -32,27 +33,62 @@ BULLETS = re.compile(
     r"bullet|itemi[sz]ed|글머리|목록|불릿|箇条書き|要点列表|puces|stichpunkt", re.I
 )
 
-NUMBERS = {
-    word: number
-    for words in (
-        "one two three four five six seven eight nine ten",
-        "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열",
-    )
-    for number, word in enumerate(words.split(), 1)
+# One, two ... ten, as they stand before the nouns below, in some thirty languages.
+NUMBERS = [
+    r"one|a single|한|une?|una|uno|uma?|ein(?:en|em|er|e)?|een|één|é[nt]|jedn\w+|yh[dt]e\w+|egy|bir"
+    r"|tek|satu|một|одн\w+|един|една|едно|μία|μια|一|یک|एक|หนึ่ง",
+    r"two|두|deux|dos|due|dois|duas|zwei|twee|två|dwóch|dwa|dwie|dv\w+|kah[dt]e\w+|két|două|дв\w+"
+    r"|δύο|iki|dua|hai|两|兩|二|دو|दो|สอง|ב?שני|ב?שתי",
+    r"three|세|trois|tres|três|tre|drei|drie|trzech|trzy|tř\w+|kolm\w+|három|trei|тр[иёех]\w*"
+    r"|трьох|τρεις|τρία|üç|tiga|ba|三|سه|तीन|สาม|ב?שלושה|ב?שלוש|ثلاث",
+    r"four|네|quatre|cuatro|quattro|quatro|vier|fyra|fire|czterech|cztery|čtyř\w+|neljä\w+|négy"
+    r"|patru|чет[иы]р\w+|чотир\w+|τέσσερις|dört|empat|bốn|四|چهار|चार|สี่|ב?ארבע|أربع",
+    r"five|다섯|cinq|cinco|cinque|fünf|vijf|fem|pięciu|pięć|pět\w*|vii[dt]e\w+|öt|cinci|п'?ят\w+"
+    r"|пет|πέντε|beş|lima|năm|五|پنج|पाँच|पांच|ห้า|ב?חמש|خمس",
+    "six|여섯|sechs|六",
+    "seven|일곱|sieben|七",
+    "eight|여덟|acht|八",
+    "nine|아홉|neun|九",
+    "ten|열|zehn|十",
+]
+# where a number is short, stands after its noun, or in it
+PHRASES = {
+    **{f"en {noun}": f"1 {noun}" for noun in ("mening", "setning", "sætning")},
+    **{f"to {noun}": f"2 {noun}" for noun in ("setning", "sætning")},
+    **{f"o {noun}": f"1 {noun}" for noun in ("propozi", "fraz")},
+    "جملة واحدة": "1 جملة",
+    "جملتين": "2 جملة",
+    "משפט אחד": "1 משפט",
+    "ประโยคเดียว": "1 ประโยค",
 }
-NUMBER = rf"(\d{{1,5}}|{'|'.join(NUMBERS)}|a single)"
+# scripts without spaces have no `\b` before a number
+NUMBER = (
+    r"(?:\b|(?=[\d一二两兩三四五六七八九十]|หนึ่ง|สอง|สาม|สี่|ห้า))"
+    rf"(\d{{1,5}}|{'|'.join(NUMBERS)})"
+)
 # Field of a request -> how its number is asked for; of a range, such as 3-4, the larger one.
 LENGTHS = {
     name: re.compile(
-        rf"(?:{NUMBER}\s*(?:-|–|~|to|or|bis|à|에서)\s*)?{NUMBER}[\s-]*(?:{units})", re.IGNORECASE
+        rf"(?:{NUMBER}\s*(?:-|–|~|to|or|bis|à|에서)\s*)?{NUMBER}[\s-]*(?:\w+ )?(?:{units})",
+        re.IGNORECASE,
     )
     for name, units in {
-        "sentences": "sentence|bullet|(?:key |main )?points?|문장|줄|phrases|frases|sätze|frasi"
-        "|zinnen|句|文|zdani|предложени|речен",
-        "words": "words?|단어|mots|palabras|wörter|parole|palavras|woorden|słów|слов",
-        "characters": "characters?|letters|글자|자\\b|字|caract|zeichen",
+        "sentences": "sentence|bullet|(?:key |main )?points?|문장|줄|phrases?|frase|oraci|oraç|satz"
+        r"|sätze|frasi|zin(?:nen)?\b|mening|setning|sætning|zdani|zdań|vět|lause|virkkee|mondat"
+        "|propozi|fraz|предложени|речен|изречени|πρότασ|προτάσ|cümle|kalimat|câu|[个個]?句|つの文"
+        "|文(?!字)|ประโยค|वाक्य|جمل|משפט",
+        "words": r"words?|단어|mots?\b|palabras?|wörter|worte?n?\b|parol[ae]|palavras?|woorden|słów"
+        r"|slov|ord\b|sana|szó|cuvinte|слов|слів|думи|λέξ|kelime|kata\b|từ\b|个?词|単語|คำ|शब्द|كلم"
+        "|کلمه|מיל",
+        "characters": r"characters?|letters|글자|자\b|文?字|caract|zeichen|znak|символ|знак",
     }.items()
 }
+# What the summary is to be about.
+ABOUT = re.compile(
+    r"\b(?:about|focus(?:ing|ed)? on|regarding|concerning)\s+(?P<english>[^.:\n]{3,200})"
+    r"|(?P<korean>[^.:\n]{2,100}?)(?:에 대해|에 관해|에 대한 |[을를] 중심으로)",
+    re.IGNORECASE,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +99,7 @@ class Prompt:
         text: The text.
         lengths: Fields of a `SummaryRequest` that say how long its summary is to be.
         bullets: Whether each sentence is to stand in a line of its own.
+        query: What the summary is to be about.
 
     Example:
         >>> Prompt("It rained.", {"sentences": 1}, bullets=False).text
@@ -72,6 +109,7 @@ class Prompt:
     text: str
     lengths: Mapping[str, int]
     bullets: bool
+    query: str | None = None
 
 
 def prompt_of(messages: Sequence[Mapping[str, object]]) -> Prompt:
@@ -88,8 +126,9 @@ def prompt_of(messages: Sequence[Mapping[str, object]]) -> Prompt:
 
     Example:
         >>> asked = "Summarize the article in two sentences.\\n\\nIt rained. It snowed. It froze."
-        >>> prompt_of([{"role": "user", "content": asked}])
-        Prompt(text='It rained. It snowed. It froze.', lengths={'sentences': 2}, bullets=False)
+        >>> found = prompt_of([{"role": "user", "content": asked}])
+        >>> found.text, found.lengths
+        ('It rained. It snowed. It froze.', {'sentences': 2})
     """
     contents = [(str(message.get("role")), _text_of(message)) for message in messages]
     users = [text for role, text in contents if role == "user"]
@@ -105,9 +144,11 @@ def prompt_of(messages: Sequence[Mapping[str, object]]) -> Prompt:
     )
     require(text, "the last message of the user holds no text beside what is asked of it")
 
+    for phrase, number in PHRASES.items():
+        asked = asked.replace(phrase, number)
     found = {name: pattern.search(asked) for name, pattern in LENGTHS.items()}
     lengths = {name: _number(match[2]) for name, match in found.items() if match}
-    return Prompt(text, lengths, bool(BULLETS.search(asked)))
+    return Prompt(text, lengths, bool(BULLETS.search(asked)), _query_of("\n".join((before, after))))
 
 
 def _text_of(message: Mapping[str, object]) -> str:
@@ -152,7 +193,17 @@ def _is_apart(line: str, is_asked: bool, in_list: bool) -> bool:
     return bool(asks) and len(line) <= LONGEST_LINE
 
 
+def _query_of(asked: str) -> str | None:
+    """What a summary is to be about; a length, as in "about 100 words", is none."""
+    about = ABOUT.search(asked)
+    query = about and (about["english"] or about["korean"]).strip()
+    if not query or any(pattern.match(query) for pattern in LENGTHS.values()):
+        return None
+    return query
+
+
 def _number(word: str) -> int:
     if word.isdigit():
         return max(1, int(word))
-    return NUMBERS.get(word.lower(), 1)  # of "a single" too
+    words = (re.fullmatch(words, word, re.IGNORECASE) for words in NUMBERS)
+    return 1 + next(number for number, found in enumerate(words) if found)
