@@ -8,6 +8,8 @@ pytest.importorskip("mcp", reason="needs the extra mcp")
 
 from tfsum.serving.tool_results import is_prose, question_of, rooms_of
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
@@ -48,5 +50,12 @@ def test_prose(text, expected):
 
 
 def test_code_is_no_prose():
-    for file in (__file__, pytest.__file__):
-        assert not is_prose(pathlib.Path(file).read_text(encoding="utf-8"))
+    for file in (__file__, pytest.__file__, *(ROOT / "tfsum").rglob("*.py")):
+        assert not is_prose(pathlib.Path(file).read_text(encoding="utf-8")), file
+
+
+def test_pages_about_code_are_prose():
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/ko").glob("*.md")]
+    assert len(pages) > 30
+    for page in pages:
+        assert is_prose(page.read_text(encoding="utf-8")), page

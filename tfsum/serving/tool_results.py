@@ -13,14 +13,21 @@ from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 # Words in which the names of the arguments end that hold a question.
 ASKS = {"query", "question", "search", "prompt", "topic", "goal", "keyword", "keywords", "q"}
-# Share of a text in lines of plain words. Code and configuration have less; documents that mix them
-# with sentences, such as pages of references, are on both sides.
-PROSE = 0.4
+# Share of a text in lines of plain words; settings and listings have less. Of its lines, code has
+# more than this share in such as only code has; texts about code have 0.19 at most.
+PROSE, CODE_LINES = 0.4, 0.2
 PLAIN = 0.8  # share of such a line in plain words
 LINE = 20  # characters of its words at least
 LINK = re.compile(
     r"\]\((?:[^()\s]|\([^()\s]*\))*(?:\s\"[^\"]*\")?\)"
 )  # the target of a link of Markdown
+# Blocks of code and rows of tables in Markdown, and code in a line.
+BLOCK = re.compile(r"^(```|~~~).*?^\1[^\n]*$|^\s*\|[^\n]*\|\s*$", re.M | re.S)
+SPAN = re.compile(r"`[^`\n]+`")
+CODE = re.compile(
+    r"\s*(?:[\w.\[\]\"'-]+\s*[:+*/-]?=\s?\S.*|.*[{}(\[\];]|.*\w\(\S*\):?|/[/*].*|[@#]\w.*|\"\"\".*"
+    r"|(?:class|def|else|for|from|if|import|raise|return|try|while|with)\b[^.]*:?)\s*"
+)
 MARKS = "[]*_\"'“”‘’.,;:!?()"  # around a word
 WORD = re.compile(r"(?:[^\W\d_]|[^\w\s!-~]|(?<=\w)[-'/](?=\w))+")
 
@@ -83,11 +90,17 @@ def is_prose(text: str) -> bool:
         False
         >>> is_prose("for name in names:\\n    print(name, file=sys.stderr)")
         False
+        >>> is_prose("The bridge is closed with:\\n\\n```\\nbridge --close\\n```\\n")
+        True
     """
     if re.fullmatch(r"(?s)\s*(\{.*\}|\[.*\])\s*", text):
         return False
+    lines = SPAN.sub("code", LINK.sub("]", BLOCK.sub("", text))).splitlines()
+    code = sum(bool(CODE.fullmatch(line)) for line in lines)
+    if code >= CODE_LINES * sum(map(bool, map(str.strip, lines))):
+        return False
     size = plain = 0
-    for line in LINK.sub("]", text).splitlines():
+    for line in lines:
         words = line.split()
         length = sum(map(len, words))
         known = sum(len(word) for word in words if WORD.fullmatch(word.strip(MARKS)))
