@@ -93,6 +93,8 @@ def launcher(program):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": OURS},
+        # a suite that runs in a shell's background ignores it, and so would its children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     ready = [process.stderr.readline() for _ in range(2)]
     assert sorted(ready) == ["[worker 0] ready\n", "[worker 1] ready\n"]
