@@ -138,9 +138,9 @@ class Server:
                     f"{address} cannot be listened on; another program may have the port: take"
                     " another by --grpc-port"
                 ) from None
+            LOG.info("grpc://%s:%d listens too", self.settings.host, self.grpc_port)
 
         await server.start()
-        LOG.info("grpc://%s:%d listens too", self.settings.host, self.grpc_port)
         return server
 
     def _log_models(self) -> None:
