@@ -316,7 +316,7 @@ SENTENCES = {
         "long_text": ("the model read {coverage} of the text: what is beyond its length was cut"),
         "limit": "no sentence of the text is as short as was asked for",
         "query": (
-            "no word of the query is in the text: the sentences may have little to do with it"
+            "hardly anything of the query is in the text: the sentences may have little to do with it"
         ),
         "unended": (
             "the answer is as long as this export lets it be, and stops there: it may lack its end"
@@ -337,7 +337,7 @@ SENTENCES = {
         "long_sentences": "모델이 본문의 {coverage}만 읽었습니다. 윈도보다 긴 문장은 잘렸습니다",
         "long_text": "모델이 본문의 {coverage}만 읽었습니다. 최대 길이를 넘는 부분은 잘렸습니다",
         "limit": "요청한 길이보다 짧은 문장이 본문에 없습니다",
-        "query": "질문의 단어가 본문에 없어, 고른 문장이 질문과 관련이 적을 수 있습니다",
+        "query": "질문의 내용이 본문에 거의 없어, 고른 문장이 질문과 관련이 적을 수 있습니다",
         "unended": "결과가 이 모델의 최대 길이에 이르러 끝부분이 잘렸을 수 있습니다",
     },
 }
