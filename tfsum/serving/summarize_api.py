@@ -262,6 +262,12 @@ class SummarizeApi:
         if name == AUTO:
             name = choose_model(body.texts, summarizers)
         request.path_params["name"] = name
+        there = ", ".join((AUTO, *summarizers))
+        require(
+            name in self._predictor.versions.models,
+            f"Servable not found for request: Latest({name}); there are {there}",
+            "NOT_FOUND",
+        )
         with self._predictor.versions.use(name) as servable:
             require(
                 servable.takes_texts,
