@@ -55,6 +55,19 @@ def test_a_summary_of_the_text(chat, shipped):
     assert bullets == "".join(f"- {each}\n" for each in expected.sentences).strip()
 
 
+def test_an_answer_that_has_no_room_ends_for_its_length(chat):
+    (choice,) = chat(create(f"Summarize:\n{TEXT}", max_tokens=1)).choices
+    assert choice.message.content and choice.finish_reason == "length"
+    chunks = chat(create(f"Summarize:\n{TEXT}", max_tokens=1, stream=True))
+    assert chunks[-1].choices[0].finish_reason == "length"
+
+
+def test_what_a_summary_is_to_be_about(chat, shipped):
+    query = "the cost of a ferry"
+    answer = chat(create(f"Summarize in one sentence what it says about {query}:\n{TEXT}"))
+    assert answer.choices[0].message.content == shipped(TEXT, sentences=1, query=query).summary
+
+
 def test_sentence_by_sentence(chat, shipped):
     options = {"stream": True, "stream_options": {"include_usage": True}}
     chunks = chat(create(f"Summarize in 2 sentences:\n{TEXT}", **options))
@@ -131,7 +144,7 @@ def test_the_models(chat):
         ({"n": 2}, "BadRequestError", "n: a summarizer has one answer"),
         ({"response_format": {"type": "json_object"}}, "BadRequestError", "a summary is text"),
         ({"max_tokens": 0}, "BadRequestError", "max_tokens: Input should be greater"),
-        ({"model": "gpt-9"}, "NotFoundError", "gpt-9"),
+        ({"model": "gpt-9"}, "NotFoundError", "gpt-9.*there are auto, bert"),
         (
             {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
             "BadRequestError",

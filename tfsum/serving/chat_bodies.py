@@ -9,7 +9,7 @@ import json
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -61,8 +61,10 @@ class ChatBody(OpenAiBody):
         """The answer of a model to a text, made of parts."""
         content = "".join(parts)
         message = {"role": "assistant", "content": content, "refusal": None}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         asked, answered = count_tokens(text), count_tokens(content)
+        # a sentence that is longer than there is room for is given whole
+        reason = "length" if answered > (self.most() or answered) else "stop"
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         return {
             "id": f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion",
@@ -76,7 +78,7 @@ class ChatBody(OpenAiBody):
             },
         }
 
-    async def events(self, answer: dict[str, object], parts: Sequence[str]) -> AsyncIterator[str]:
+    async def events(self, answer: dict[str, Any], parts: Sequence[str]) -> AsyncIterator[str]:
         """An answer as events, one for each part."""
 
         def event(choices: list[dict], **usage: object) -> str:
@@ -88,9 +90,10 @@ class ChatBody(OpenAiBody):
             }
             return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
+        finished = answer["choices"][0]["finish_reason"]
         begin = {"role": "assistant", "content": ""}
         for delta in (begin, *({"content": part} for part in parts), {}):
-            reason = None if delta else "stop"
+            reason = None if delta else finished
             choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
             yield event([choice])
         if self.stream_options and self.stream_options.get("include_usage"):
