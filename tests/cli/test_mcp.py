@@ -74,6 +74,11 @@ def test_over_http(program):
     assert summary.endswith("The bridge was closed.")
 
 
+def test_tokens_are_of_other_servers(capsys):
+    assert main(["mcp", "--tokens", "500"]) == 2
+    assert "add --proxy FILE, or leave it out" in capsys.readouterr().err
+
+
 def test_a_folder_that_is_not_there(tmp_path, capsys):
     assert main(["mcp", "--root", str(tmp_path / "absent")]) == 2
     assert "absent: no such folder" in capsys.readouterr().err

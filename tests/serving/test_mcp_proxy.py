@@ -21,14 +21,17 @@ from tfsum.errors import Error
 from tfsum.inference.exported_model import MissingSignature
 from tfsum.inference.texts import tokens_of
 from tfsum.request import SummaryAnswer
-from tfsum.serving.documents import URI, Documents
+from tfsum.serving.documents import URI, Documents, ReadDocument
 from tfsum.serving.mcp_proxy import McpProxy, read_servers
+from tfsum.serving.tool_results import notice_of
 
 TOKENS = 300
 
 
 class WordModel:
     """Stands for a model: the sentences that have most words of the query, as many as fit."""
+
+    count_tokens = staticmethod(tokens_of)
 
     def read(self, text, newline):
         raise MissingSignature("an older export")
@@ -119,6 +122,21 @@ def test_a_long_text_is_shortened_by_the_question(ask):
     for line in parts:
         start, end = map(int, line[1 : line.index("]")].split("-"))
         assert line.partition("] ")[2] == LONG[start:end]
+
+
+def test_tokens_are_those_of_the_model(ask, monkeypatch):
+    monkeypatch.setattr(WordModel, "count_tokens", staticmethod(len))  # each character
+    (found,) = ask(calling(("tell", {"query": "bridge"})))
+    text = found.content[0].text
+    assert f"from about {len(LONG)} tokens" in text
+    assert text.count("\n") == 1  # the notice leaves room for one sentence
+
+
+def test_own_tools_are_named_as_the_client_sees_them():
+    whole = ReadDocument("It rained.")
+    notice = notice_of(whole, 3, None, 10, ["tfsum_ask", "read"])
+    assert f'`tfsum_ask` and `read` of tfsum take it as document="{whole.id}"' in notice
+    assert "too large to be kept" in notice_of(whole, 3, None, 10, [])
 
 
 def test_what_is_short_or_structured_stays(ask):

@@ -1,6 +1,7 @@
 """The tools of `tfsum mcp`, driven by the SDK's own client in this process."""
 
 import asyncio
+import math
 import pathlib
 import re
 
@@ -12,7 +13,7 @@ import tfsum
 from tfsum.errors import DataError
 from tfsum.inference.c_session import CallError
 from tfsum.inference.saved_model import shipped_model
-from tfsum.request import SummaryRequest
+from tfsum.request import SummaryRequest, sentence_of
 from tfsum.serving.documents import Documents
 from tfsum.serving.mcp_tools import LARGEST, McpTools
 
@@ -52,6 +53,28 @@ def call(tmp_path_factory, shipped):
     return call
 
 
+def test_a_budget_is_in_words_or_tokens(call):
+    for tool, others in (("ask", {"query": "May"}), ("compress", {})):
+        words = call(tool, text=TEXT, words=15, **others)["summary"]
+        assert len(words.split()) <= 15
+        found = call(tool, text=TEXT, tokens=20, **others)
+        assert found["tokens"] == math.ceil(len(found["summary"].encode()) / 4) <= 20
+    assert call("compress", text=TEXT) == "expected `tokens` or `words`, the length of the answer"
+
+
+def test_a_warning_is_a_sentence(call):
+    (warning,) = call("ask", text=TEXT, query="pancakes")["warnings"]
+    assert warning == {"code": "query", "message": sentence_of({"code": "query"})}
+    (warning,) = call("summarize", text=[" "], together=True)["warnings"]
+    assert warning["message"] == "there is no word in the text"
+
+
+@pytest.mark.parametrize("part", [{"start": 10, "end": 5}, {"start": 500}, {"end": 0}])
+def test_a_part_that_has_no_characters(call, part):
+    found = call("read", text=TEXT, **part)
+    assert re.fullmatch(rf"no characters from \d+ to (\d+|None); the text has {len(TEXT)}", found)
+
+
 def test_the_answers_are_those_of_python(call, shipped):
     expected, found = shipped(TEXT, words=20), call("summarize", text=TEXT, words=20)
     assert found["summary"] == expected.summary
@@ -62,7 +85,7 @@ def test_the_answers_are_those_of_python(call, shipped):
     short = call("compress", text=TEXT, words=15, query="May")["summary"]
     assert len(short.split()) <= 15 and short.endswith("the work begins in May.")
     (words,) = shipped.keywords([TEXT], 2)
-    assert [word["text"] for word in call("keywords", text=TEXT, number=2)["keywords"]] == [
+    assert [word["text"] for word in call("keywords", text=TEXT, keywords=2)["keywords"]] == [
         str(word) for word in words
     ]
 
@@ -143,7 +166,7 @@ def test_a_text_is_read_once_and_asked_by_its_id(small, article, call, monkeypat
                 await ask("ask", document=id, query="the bridge", sentences=1),
                 await ask("summarize", document=id, words=20, keywords=2),
                 await ask("compress", text=article, words=20),
-                await ask("keywords", document=id, number=2),
+                await ask("keywords", document=id, keywords=2),
             ]
             again = await ask("summarize", document=[id, id], newline="space", sentences=1)
             return document, part, whole.contents[0].text, answers, again["answers"]
@@ -186,7 +209,7 @@ def test_several_texts_have_an_answer_each_and_progress(call, shipped):
 
 def test_the_client_of_the_documentation(shipped, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n([^`]*call_tool.*?)```", page, re.DOTALL)
     monkeypatch.setattr("mcp.StdioServerParameters", lambda **_: mcp_server(lambda: shipped))
     exec(code, {})

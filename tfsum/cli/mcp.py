@@ -59,6 +59,10 @@ def run(arguments: Arguments) -> int:
     settings = read_settings(McpSettings, arguments)
     root = arguments.root and pathlib.Path(arguments.root)
     arguments.parser.require(not root or root.is_dir(), f"--root {root}: no such folder")
+    arguments.parser.require(
+        settings.proxy is not None or "tokens" not in settings.model_fields_set,
+        "--tokens is of the results of other servers; add --proxy FILE, or leave it out",
+    )
     with needs_extra("mcp", "tfsum mcp"):
         import anyio
         import uvicorn

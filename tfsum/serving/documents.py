@@ -88,6 +88,7 @@ class Documents:
         limit: Bytes of all documents that are kept.
 
     Attributes:
+        count_tokens: Function that counts the tokens of a text, as the model does.
         rate: Seconds that a character of the last document took.
 
     Example:
@@ -98,6 +99,7 @@ class Documents:
 
     def __init__(self, load: Callable[[], Summarizer], limit: int) -> None:
         self._load, self._models = load, [load()]
+        self.count_tokens = self._models[0].count_tokens
         self._computing = asyncio.Lock()  # a model is stopped for one request
         self._kept = DocumentCache[ReadDocument](limit)
         self.rate = 1e-4

@@ -35,7 +35,6 @@ from mcp.types import (
 from pydantic import BaseModel, Field, model_validator
 
 from tfsum.errors import Error
-from tfsum.inference.texts import tokens_of
 from tfsum.json_text import read_json_object
 from tfsum.serving.documents import URI, Documents, ReadDocument
 from tfsum.serving.mcp_tools import Context, McpTools
@@ -285,22 +284,23 @@ class McpProxy(McpTools):
     ) -> CallToolResult:
         """A result whose texts have room in the budget; progress goes on from where it is."""
         texts = texts_of(result)
-        rooms = rooms_of({number: tokens_of(text) for number, text in texts.items()}, self._tokens)
+        sizes = {number: self._documents.count_tokens(text) for number, text in texts.items()}
+        rooms = rooms_of(sizes, self._tokens)
+        places = self._places["tools"].items()
+        tools = [name for name, (server, _) in places if server == OWN][::-1]
         content, data = list(result.content), result.structured_content
         for number, room in rooms.items():
-            if tokens_of(texts[number]) <= room:
+            if sizes[number] <= room:
                 continue
             whole = ReadDocument(texts[number])
             part = ReadDocument(whole.text[:MOST_READ])
             if part.text != whole.text:
                 self._documents.keep(whole)
             part = await self._read(context, part, reached, reached + 1)
+            taken = tools if whole in self._documents else []
+            notice = notice_of(whole, sizes[number], question, len(part.text), taken)
             fit = functools.partial(
-                fitted,
-                document=part,
-                room=room,
-                question=question,
-                notice=notice_of(whole, question, len(part.text), whole in self._documents),
+                fitted, document=part, room=room, question=question, notice=notice
             )
             text = await self._documents.compute(fit)
             content[number] = content[number].model_copy(update={"text": text})

@@ -32,9 +32,17 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 import tfsum
 from tfsum.errors import Error, as_error, require
-from tfsum.inference.texts import tokens_of
 from tfsum.inputs.apart import text_apart
-from tfsum.request import MOST_KEYWORDS, AnswerRecord, Count, Newline, Place, SummaryRequest
+from tfsum.request import (
+    MOST_KEYWORDS,
+    AnswerRecord,
+    Count,
+    Newline,
+    Place,
+    SummaryAnswer,
+    SummaryRequest,
+    sentence_of,
+)
 from tfsum.serving.documents import URI, Documents, ReadDocument
 from tfsum.settings import Checked
 
@@ -51,6 +59,43 @@ FIELDS = SummaryRequest.model_fields
 R = TypeVar("R", bound=BaseModel)
 Record = dict[str, object]
 Context = ServerRequestContext[Any]
+
+
+def record_of(answer: SummaryAnswer) -> Record:
+    """An answer for a language model, which reads the sentence of a warning and not its code.
+
+    Args:
+        answer: Answer to a text.
+
+    Example:
+        >>> answer = SummaryAnswer("", [], [], [], 1.0, [{"code": "empty"}])
+        >>> record_of(answer)["warnings"]
+        [{'code': 'empty', 'message': 'there is no word in the text'}]
+    """
+    said = [{**warning, "message": sentence_of(warning)} for warning in answer.warnings]
+    return answer.record() | {"warnings": said}
+
+
+def part_of(text: str, start: int, end: int | None) -> str:
+    """The characters of a text from one to before another.
+
+    Args:
+        text: Text.
+        start: Number of the first one.
+        end: That after the last one; None for the text's end.
+
+    Raises:
+        Error: There are none.
+
+    Example:
+        >>> part_of("It rained.", 3, None)
+        'rained.'
+    """
+    require(
+        start < min(len(text), len(text) if end is None else end),
+        f"no characters from {start} to {end}; the text has {len(text)}",
+    )
+    return text[start:end]
 
 
 class Keywords(BaseModel):
@@ -102,7 +147,7 @@ class Call(Checked):
             model: The model.
             document: The text.
         """
-        return document.answer(model, self.request()).record()
+        return record_of(document.answer(model, self.request()))
 
 
 class ReadTool(Call):
@@ -113,26 +158,29 @@ class ReadTool(Call):
     output = TypeAdapter(DocumentRecord | Several[DocumentRecord])
 
     def record(self, model: tfsum.Summarizer, document: ReadDocument) -> Record:
-        text = document.text
-        part = slice(self.start, self.end)
+        text, part = document.text, None
+        if (self.start, self.end) != (None, None):
+            part = part_of(text, self.start or 0, self.end)
         return DocumentRecord(
             document=document.id,
             uri=URI + document.id,
             characters=len(text),
-            tokens=tokens_of(text),
-            text=None if part == slice(None) else text[part],
+            tokens=model.count_tokens(text),
+            text=part,
         ).model_dump(exclude_none=True)
 
 
 class AskTool(Call):
-    """Finds the sentences of a text that answer a question; two to four without a limit."""
+    """Finds the sentences of a text that answer a question; without a limit those, up to four,
+    that have most to do with it."""
 
     query: str = Field(pattern=r"\S", description=FIELDS["query"].description)
     sentences: Count | None = Field(None, description="The most sentences.")
+    words: Count | None = Field(None, description=FIELDS["words"].description)
     tokens: Count | None = Field(None, description=FIELDS["tokens"].description)
 
     def request(self) -> SummaryRequest:
-        return SummaryRequest(query=self.query, sentences=self.sentences, tokens=self.tokens)
+        return SummaryRequest(**self.model_dump(include={"query", "sentences", "words", "tokens"}))
 
 
 class SummarizeTool(SummaryRequest, Call):
@@ -143,23 +191,27 @@ class SummarizeTool(SummaryRequest, Call):
 
 
 class CompressTool(Call):
-    """Shortens a text to a number of words for a context window, verbatim and in order."""
+    """Shortens a text to a number of tokens or words for a context window, verbatim and in
+    order."""
 
-    words: Count = Field(description=FIELDS["words"].description)
+    tokens: Count | None = Field(None, description=FIELDS["tokens"].description)
+    words: Count | None = Field(None, description=FIELDS["words"].description)
     query: str | None = Field(None, description=FIELDS["query"].description)
 
     def request(self) -> SummaryRequest:
-        return SummaryRequest(words=self.words, query=self.query, block_trigrams=True)
+        require(self.tokens or self.words, "expected `tokens` or `words`, the length of the answer")
+        fields = self.model_dump(include={"tokens", "words", "query"})
+        return SummaryRequest(block_trigrams=True, **fields)
 
 
 class KeywordsTool(Call):
     """Finds the words and phrases that carry a text."""
 
-    number: int = Field(8, ge=1, le=MOST_KEYWORDS, description=FIELDS["keywords"].description)
+    keywords: int = Field(8, ge=1, le=MOST_KEYWORDS, description=FIELDS["keywords"].description)
     output = TypeAdapter(Keywords | Several[Keywords])
 
     def request(self) -> SummaryRequest:
-        return SummaryRequest(sentences=1, keywords=self.number)
+        return SummaryRequest(sentences=1, keywords=self.keywords)
 
     def record(self, model: tfsum.Summarizer, document: ReadDocument) -> Record:
         return {"keywords": super().record(model, document)["keywords"]}
@@ -275,11 +327,10 @@ class McpTools:
             if not found:
                 raise Error(f"{params.uri}: no such resource; expected {URI}DOCUMENT")
             text = self._documents.find(found[1]).text
+            if found[2]:
+                text = part_of(text, int(found[2]), int(found[3]))
         except Error as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
-
-        if found[2]:
-            text = text[int(found[2]) : int(found[3])]
         return ReadResourceResult(
             contents=[TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)]
         )
@@ -292,7 +343,7 @@ class McpTools:
             require(is_list, "text: expected a list of texts, since together=true")
             together = [document.text for document in texts]
             found = await self._documents.compute(lambda model: model.answer(together, call))
-            return found[0].record()
+            return record_of(found[0])
 
         answers = []
         for number, new in enumerate(texts):

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from mcp.types import CallToolResult, TextContent
 
-from tfsum.inference.texts import tokens_of
 from tfsum.request import SummaryAnswer, SummaryRequest, sentence_of
 from tfsum.serving.documents import URI, ReadDocument
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
@@ -210,34 +209,35 @@ def fitted(
         answer = document.answer(model, SummaryRequest(tokens=tokens, query=question, fill=True))
         notes = "".join(f" Note: {sentence_of(warning)}." for warning in answer.warnings)
         said = f"[{notice}{notes}]\n{excerpt(document.text, answer)}"
-        over = tokens_of(said) - room
+        over = model.count_tokens(said) - room
         if over <= 0 or len(answer.sentences) == 1:
             return said
         tokens = max(1, tokens - over)
 
 
-def notice_of(whole: ReadDocument, question: str | None, read: int, is_kept: bool) -> str:
+def notice_of(
+    whole: ReadDocument, tokens: int, question: str | None, read: int, tools: Sequence[str]
+) -> str:
     """What is said of a text that was shortened.
 
     Args:
         whole: The text.
+        tokens: Number of its tokens.
         question: What was asked of it.
         read: Number of its characters that the model read.
-        is_kept: Whether it can be read later.
+        tools: Names of the tools that take its id; none where it is not kept.
 
     Example:
-        >>> notice_of(ReadDocument("It rained."), None, 10, False).partition(".")[0]
+        >>> notice_of(ReadDocument("It rained."), 3, None, 10, []).partition(".")[0]
         'Shortened by tfsum from about 3 tokens'
     """
     by = f", by the question {question!r}" if question else ""
     where = "too large to be kept (--document-cache)"
-    if is_kept:
-        where = (
-            f"the resource {URI}{whole.id}; `ask` and `read` of tfsum take it as"
-            f' document="{whole.id}"'
-        )
+    if tools:
+        named = " and ".join(f"`{name}`" for name in tools)
+        where = f'the resource {URI}{whole.id}; {named} of tfsum take it as document="{whole.id}"'
     notice = (
-        f"Shortened by tfsum from about {tokens_of(whole.text)} tokens{by}. Each part follows its"
+        f"Shortened by tfsum from about {tokens} tokens{by}. Each part follows its"
         " [start-end] in characters of the whole; what is between them was left out. The whole is"
         f" {where}."
     )
