@@ -3,12 +3,12 @@
     python examples/proxy/measure.py                            # 50 calls about this repository
     python examples/proxy/measure.py servers.json calls.jsonl --tokens 1000
 
-A line of the calls is a JSON object: `tool` and `arguments`; `question` and `answer`, a few
-characters that the result holds, where a result has to answer something; `"structured": true` where
-it must stay as it is. It prints, without the proxy's limit and with each one, the tokens of all
-results (at four bytes each), how many results are shortened, how many questions the results still
-answer, how many with one call of the tool `ask` for each (250 tokens), and how many structured
-results changed. mcp's client is in `pip install 'tfsum[serve]'`.
+A line of the calls is a JSON object: `tool`, and its `arguments` if it has any; `question` and
+`answer`, a few characters that the result holds, where a result has to answer something;
+`"structured": true` where it must stay as it is. It prints, without the proxy's limit and with
+each one, the tokens of all results (at four bytes each), how many results are shortened, how many
+questions the results still answer, how many with one call of the tool `ask` for each (250 tokens),
+and how many structured results changed. mcp's client is in `pip install 'tfsum[mcp]'`.
 """
 
 import argparse
@@ -38,16 +38,20 @@ async def results_of(
     arguments = ["-m", "tfsum", "mcp", "--proxy", str(servers), "--tokens", str(tokens)]
     found = []
     async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        ask = "ask" if "ask" in tools else "tfsum_ask"  # where a server has a tool of that name
         for call in calls:
-            result = await client.call_tool(call["tool"], call["arguments"])
+            if call["tool"] not in tools:
+                sys.exit(f"{call['tool']}: no such tool; there are {', '.join(sorted(tools))}")
+            result = await client.call_tool(call["tool"], call.get("arguments", {}))
             text, answer = text_of(result), ""
             if result.is_error:
-                sys.exit(f"{call['tool']} {call['arguments']}: {text}")
+                sys.exit(f"{call['tool']} {call.get('arguments', {})}: {text}")
             _, shortened, after = text.partition("tfsum://documents/")
             if shortened and "question" in call:
                 document = after.split()[0].strip(".,;)")
                 asked = {"document": document, "query": call["question"], "tokens": ASKED}
-                answer = text_of(await client.call_tool("ask", asked))
+                answer = text_of(await client.call_tool(ask, asked))
             found.append((text, answer))
     return found
 
