@@ -32,7 +32,7 @@ try:
     main(["summarize", "--help"])
 except SystemExit:
     pass
-from tfsum.serving.mcp_tools import TOOLS
+from tfsum.serving.tools import TOOLS
 from tfsum.serving.openapi import openapi_document
 from tfsum.tasks.bert_sum_ext.answering import Defaults, Question
 from tfsum.tasks.bert_sum_ext.golden import EXTRACT

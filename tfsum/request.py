@@ -316,7 +316,7 @@ SENTENCES = {
         "long_text": ("the model read {coverage} of the text: what is beyond its length was cut"),
         "limit": "no sentence of the text is as short as was asked for",
         "query": (
-            "hardly anything of the query is in the text: the sentences may have little to do with it"
+            "hardly anything of the query is in the text: the sentences may be of other things"
         ),
         "unended": (
             "the answer is as long as this export lets it be, and stops there: it may lack its end"
