@@ -76,6 +76,7 @@ class PositionwiseFeedForward(Layer):
             f" {', '.join(ACTIVATIONS)}",
         )
         self.d_model, self.feed_forward_width = d_model, feed_forward_width
+        self.activation = activation
         initializer = initializers.get(kernel_initializer)
         self.inner = layers.Dense(
             feed_forward_width,
