@@ -1,6 +1,7 @@
 """Options of a class, and the settings of the options that were given."""
 
 import argparse
+import re
 from typing import Annotated, Literal
 
 import pydantic
@@ -83,7 +84,8 @@ def test_the_help_is_one_line_each_with_the_default_and_groups_are_shared():
     text = parser().format_help()
     assert "most lines, 5 % more at night (default: 3)" in text and "page says" not in text
     body = text[text.index("Length:") :]
-    assert body.index("--own") < body.index("-n N") < body.index("Mode:")
+    (short,) = re.finditer(r"-n(?: N)?, --", body)  # Python 3.13 says N once
+    assert body.index("--own") < short.start() < body.index("Mode:")
     assert text.count("Length:") == 1
     for metavar in ("--kind {a,b}", "--number N|auto", "--colour, --no-colour", "--share X"):
         assert metavar in text
