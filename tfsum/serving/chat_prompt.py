@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from tfsum.serving.request_error import require
 
 LONGEST_LINE = 600  # characters of a line that tells what to do with the text
+MOST_ASKED = 20_000  # characters of all that is looked at
 # words of requests for a summary; a language's words by their beginnings
 SUMMARY = re.compile(
     r"summar|\bsum (?:it )?up|synops|\btl;?dr|\bcondens|\bshorten|(?:key|main) points|\bgist\b"
     r"|요약|간추|줄여"
-    r"|résum|\bresum|sintetiz|riassu|zusammenf|kurzfass|\bfass\w* .*\bzusammen\b|samenvat"
-    r"|\bvat .*\bsamen\b|sammanfatt|sammenfat|sammendrag|opp?summer|referér|tiivist|foglal\w* össze"
-    r"|streszcz|podsum|rezum|shr[nň]|összefogl|\bözet|περίληψ|резюм|кратк|стисл|обобщ|要約|まとめ"
+    r"|résum|\bresum|sintetiz|riassu|zusammenf|kurzfass|\bfass\w* .{0,300}\bzusammen\b|samenvat"
+    r"|\bvat .{0,300}\bsamen\b|sammanfatt|sammenfat|sammendrag|opp?summer|referér|tiivist"
+    r"|foglal\w* össze|streszcz|podsum|rezum|shr[nň]|összefogl|\bözet|περίληψ|резюм|кратк|стисл|обобщ|要約|まとめ"
     r"|摘要|总结|總結|概括|tóm tắt|ringkas|สรุป|संक्षे|सारांश|ملخص|لخص|خلاصه|תקציר|סכם",
     re.IGNORECASE,
 )
@@ -69,7 +70,7 @@ NUMBER = (
 # Field of a request -> how its number is asked for; of a range, such as 3-4, the larger one.
 LENGTHS = {
     name: re.compile(
-        rf"(?:{NUMBER}\s*(?:-|–|~|to|or|bis|à|에서)\s*)?{NUMBER}[\s-]*(?:\w+ )?(?:{units})",
+        rf"(?:{NUMBER}\s*(?:-|–|~|to|or|bis|à|에서)\s*)?{NUMBER}[\s-]*(?:\w{{1,20}} )?(?:{units})",
         re.IGNORECASE,
     )
     for name, units in {
@@ -80,7 +81,7 @@ LENGTHS = {
         "words": r"words?|단어|mots?\b|palabras?|wörter|worte?n?\b|parol[ae]|palavras?|woorden|słów"
         r"|slov|ord\b|sana|szó|cuvinte|слов|слів|думи|λέξ|kelime|kata\b|từ\b|个?词|単語|คำ|शब्द|كلم"
         "|کلمه|מיל",
-        "characters": r"characters?|letters|글자|자\b|文?字|caract|zeichen|znak|символ|знак",
+        "characters": r"characters?|letters|글자|자\b|[个個]?文?字|caract|zeichen|znak|символ|знак",
     }.items()
 }
 # What the summary is to be about.
@@ -136,7 +137,7 @@ def prompt_of(messages: Sequence[Mapping[str, object]]) -> Prompt:
 
     system = [text for role, text in contents if role in ("system", "developer")]
     before, text, after = _parted(users[-1], bool(SUMMARY.search("\n".join(system))))
-    asked = "\n".join((*system, before, after))
+    asked = "\n".join((*system, before, after))[:MOST_ASKED]
     require(
         SUMMARY.search(asked),
         "this server summarizes texts, and does nothing else of what a language model does; say"
@@ -189,8 +190,9 @@ def _is_apart(line: str, is_asked: bool, in_list: bool) -> bool:
         return True
     if in_list and RULE.match(line):
         return len(line) <= LONGEST_LINE
-    asks = not is_asked and SUMMARY.search(line) and not BEFORE_TEXT.fullmatch(line.strip())
-    return bool(asks) and len(line) <= LONGEST_LINE
+    if is_asked or len(line) > LONGEST_LINE or not SUMMARY.search(line):
+        return False
+    return not BEFORE_TEXT.fullmatch(line.strip())
 
 
 def _query_of(asked: str) -> str | None:

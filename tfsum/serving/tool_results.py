@@ -21,11 +21,11 @@ LINK = re.compile(
     r"\]\((?:[^()\s]|\([^()\s]*\))*(?:\s\"[^\"]*\")?\)"
 )  # the target of a link of Markdown
 # Blocks of code and rows of tables in Markdown, and code in a line.
-BLOCK = re.compile(r"^(```|~~~).*?^\1[^\n]*$|^\s*\|[^\n]*\|\s*$", re.M | re.S)
+BLOCK = re.compile(r"^(```|~~~).*?^\1[^\n]*$|^[ \t]*\|[^\n]*\|[ \t]*$", re.M | re.S)
 SPAN = re.compile(r"`[^`\n]+`")
 CODE = re.compile(
-    r"\s*(?:[\w.\[\]\"'-]+\s*[:+*/-]?=\s?\S.*|.*[{}(\[\];]|.*\w\(\S*\):?|/[/*].*|[@#]\w.*|\"\"\".*"
-    r"|(?:class|def|else|for|from|if|import|raise|return|try|while|with)\b[^.]*:?)\s*"
+    r"[\w.\[\]\"'-]+\s*[:+*/-]?=\s?\S.*|.*[{}(\[\];]|.*\w\([^\s()]*\)+:?|/[/*].*|[@#]\w.*|\"\"\".*"
+    r"|(?:class|def|else|for|from|if|import|raise|return|try|while|with)\b[^.]*:?"
 )
 MARKS = "[]*_\"'“”‘’.,;:!?()"  # around a word
 WORD = re.compile(r"(?:[^\W\d_]|[^\w\s!-~]|(?<=\w)[-'/](?=\w))+")
@@ -94,9 +94,9 @@ def is_prose(text: str) -> bool:
     """
     if re.fullmatch(r"(?s)\s*(\{.*\}|\[.*\])\s*", text):
         return False
-    lines = SPAN.sub("code", LINK.sub("]", BLOCK.sub("", text))).splitlines()
-    code = sum(bool(CODE.fullmatch(line)) for line in lines)
-    if code >= CODE_LINES * sum(map(bool, map(str.strip, lines))):
+    marked = SPAN.sub("code", LINK.sub("]", BLOCK.sub("", text)))
+    lines = [*filter(None, map(str.strip, marked.splitlines()))]
+    if sum(bool(CODE.fullmatch(line)) for line in lines) >= CODE_LINES * len(lines):
         return False
     size = plain = 0
     for line in lines:
