@@ -14,8 +14,9 @@ SUMMARY = re.compile(
     r"|요약|간추|줄여"
     r"|résum|\bresum|sintetiz|riassu|zusammenf|kurzfass|\bfass\w* .{0,300}\bzusammen\b|samenvat"
     r"|\bvat .{0,300}\bsamen\b|sammanfatt|sammenfat|sammendrag|opp?summer|referér|tiivist"
-    r"|foglal\w* össze|streszcz|podsum|rezum|shr[nň]|összefogl|\bözet|περίληψ|резюм|кратк|стисл|обобщ|要約|まとめ"
-    r"|摘要|总结|總結|概括|tóm tắt|ringkas|สรุป|संक्षे|सारांश|ملخص|لخص|خلاصه|תקציר|סכם",
+    r"|foglal\w* össze|streszcz|podsum|rezum|shr[nň]|összefogl|\bözet|περίληψ|резюм|кратк|стисл"
+    r"|обобщ|要約|まとめ|摘要|总结|總結|概括|tóm tắt|ringkas|สรุป|संक्षे|सारांश"
+    r"|ملخص|لخص|خلاصه|תקציר|סכם",
     re.IGNORECASE,
 )
 # lines that stand around a text: a tag, quotes, a rule, a heading such as "Article:"
