@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks import results
+from benchmarks import corpora, results
 from benchmarks.speed import summarizing
 from tfsum.inference import c_session
 from tfsum.inference.allowed_operations import read_graphs
@@ -146,6 +146,16 @@ def profile(
     return found
 
 
+def call_of(column: str) -> tuple[str, dict]:
+    """The signature that a column calls, and its inputs."""
+    first, unit, *width = column.split()
+    return (
+        ("serving_default", {"text": [corpora.article(int(first)).encode()]})
+        if unit == "kB"
+        else ("score_ids", summarizing.windows(int(first), *map(int, width)))
+    )
+
+
 OPTIONS = {
     "export": {"nargs": "?", "type": pathlib.Path, "default": shipped_model()},
     "--compute": summarizing.OPTIONS["--compute"],
@@ -158,10 +168,14 @@ def run(options: argparse.Namespace) -> None:
     # read when TensorFlow starts
     os.environ |= {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
     description, (graph,) = read_description(options.export), read_graphs(options.export)
-    bodies = {"": {node.name: node.attr for node in graph.graph_def.node}} | {
-        each.signature.name: {node.name: node.attr for node in each.node_def}
-        for each in graph.graph_def.library.function
-    }
+    config, bodies = (
+        description["config"],
+        {"": {node.name: node.attr for node in graph.graph_def.node}}
+        | {
+            each.signature.name: {node.name: node.attr for node in each.node_def}
+            for each in graph.graph_def.library.function
+        },
+    )
     print(
         f"{results.machine()}; one thread; AMX:",
         "amx_" in pathlib.Path("/proc/cpuinfo").read_text(),
@@ -172,21 +186,11 @@ def run(options: argparse.Namespace) -> None:
         speed = summarizing.product_speed(compute)
         rows: dict[str, results.Row] = {kind: {} for kind in (*KINDS, "sum", "floor")}
         for column in options.columns:
-            signature, given, _ = summarizing.questions()[column]
-            taken = profile(
-                session,
-                bodies,
-                description["config"]["intermediate_size"],
-                (signature, given),
-                options.rounds,
-            )
-            taken["sum"] = sum(taken.values())
+            signature, given = call = call_of(column)
+            taken = profile(session, bodies, config["intermediate_size"], call, options.rounds)
             windows = given if signature == "score_ids" else session.call("windows", given)
-            taken["floor"] = summarizing.floor(
-                description["config"],
-                np.count_nonzero(windows["token_ids"], 1),
-                speed,
-            )
+            floor = summarizing.floor(config, np.count_nonzero(windows["token_ids"], 1), speed)
+            taken |= {"sum": sum(taken.values()), "floor": floor}
             for kind, row in rows.items():
                 row[f"{compute}, {column}"] = f"{1000 * taken[kind]:.1f}"
         results.show(rows)

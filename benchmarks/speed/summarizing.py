@@ -139,14 +139,18 @@ def open_rivals(names: list[str], export: pathlib.Path) -> dict[str, OtherInterp
 
 def questions() -> dict[str, tuple[Callable[[Summarizer], object], dict]]:
     """Column -> what ours are called with, and the question to the others."""
-    asked: dict[str, tuple[Callable[[Summarizer], object], dict]] = {}
-    for shape in SHAPES:
-        score = methodcaller("call", "score_ids", windows(*shape))
-        asked["{} x {}".format(*shape)] = (score, {"windows": shape})
-    for size in KILOBYTES:
-        text = corpora.article(size)
-        asked[f"{size} kB"] = (methodcaller("__call__", text), {"characters": len(text)})
-    return asked
+    encoders = {
+        "{} x {}".format(*shape): (
+            methodcaller("call", "score_ids", windows(*shape)),
+            {"windows": shape},
+        )
+        for shape in SHAPES
+    }
+    texts = {f"{size} kB": corpora.article(size) for size in KILOBYTES}
+    return encoders | {
+        column: (methodcaller("__call__", text), {"characters": len(text)})
+        for column, text in texts.items()
+    }
 
 
 def model_rows(

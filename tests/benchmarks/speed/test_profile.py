@@ -80,3 +80,14 @@ def test_the_floor_counts_each_product():
     of_attention = 2 * length * 8  # scores, and weighted values
     operations = 2 * 2 * length * (of_weights + of_attention)
     assert summarizing.floor(config, [length], 10.0) == pytest.approx(operations / 10)
+
+
+@pytest.mark.parametrize("column", profile.COLUMNS)
+def test_a_column_is_a_call_of_a_signature(column):
+    signature, given = profile.call_of(column)
+    if column.endswith("kB"):
+        (text,) = given["text"]
+        assert signature == "serving_default" and len(text) == 1000 * int(column.split()[0])
+    else:
+        shape = tuple(map(int, column.split(" x ")))
+        assert signature == "score_ids" and given["token_ids"].shape == shape
