@@ -1,6 +1,10 @@
 """What chats ask of a summarizer, as programs that people read in send it."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tfsum.serving.chat_prompt import Prompt, prompt_of
 from tfsum.serving.request_error import RequestError
@@ -192,3 +196,30 @@ def test_the_last_message_of_the_user_and_parts_of_text():
 def test_anything_else_is_refused(messages, reason):
     with pytest.raises(RequestError, match=reason):
         prompt_of([{"role": role, "content": content} for role, content in messages])
+
+
+WORDS = [
+    "Summarize",
+    "in",
+    "two",
+    "sentences",
+    ":",
+    "\n",
+    "요약",
+    "3",
+    "-",
+    "4",
+    "about",
+    "#",
+    "文",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=3)).map(" ".join))
+def test_any_prompt_is_read_or_refused(asked):
+    try:
+        found = prompt_of([{"role": "user", "content": asked}])
+    except RequestError as error:
+        assert re.search("summarizes texts|holds no text", error.message)
+    else:
+        assert found.text in asked and all(number >= 1 for number in found.lengths.values())
