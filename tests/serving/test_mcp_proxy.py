@@ -279,7 +279,10 @@ def test_before_the_file_server_of_others(ask, tmp_path):
 
 
 def test_before_the_database_of_others(ask, tmp_path):
-    command = program("mcp-server-sqlite", "pip install mcp-server-sqlite")
+    command = program(
+        "mcp-server-sqlite",
+        "in an environment of its own, pip install mcp-server-sqlite 'mcp<1.10' 'pydantic<2.12'",
+    )
     servers = {"rows": {"command": command, "args": ["--db-path", str(tmp_path / "rows.db")]}}
     query = f"SELECT '{LONG}' AS text"
     (found,) = ask(calling(("read_query", {"query": query})), servers=servers)
