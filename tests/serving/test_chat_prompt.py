@@ -172,6 +172,12 @@ def test_what_only_looks_like_a_label_is_text():
     assert found.text == text
 
 
+def test_what_the_user_asks_counts_before_a_long_system_message():
+    system = {"role": "system", "content": "Use 9 sentences. " + "Be kind. " * 9000}
+    found = prompt_of([system, {"role": "user", "content": f"{TEXT}\n\nSum up in 2 sentences."}])
+    assert (found.text, found.lengths) == (TEXT, {"sentences": 2})
+
+
 def test_the_last_message_of_the_user_and_parts_of_text():
     messages = [
         {"role": "user", "content": "Summarize: It snowed."},

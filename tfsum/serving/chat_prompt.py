@@ -138,7 +138,8 @@ def prompt_of(messages: Sequence[Mapping[str, object]]) -> Prompt:
 
     system = [text for role, text in contents if role in ("system", "developer")]
     before, text, after = _parted(users[-1], bool(SUMMARY.search("\n".join(system))))
-    asked = "\n".join((*system, before, after))[:MOST_ASKED]
+    # what the user asks comes first, and is not cut behind a long system message
+    asked = "\n".join((before, after, *system))[:MOST_ASKED]
     require(
         SUMMARY.search(asked),
         "this server summarizes texts, and does nothing else of what a language model does; say"
