@@ -286,8 +286,6 @@ class McpProxy(McpTools):
         texts = texts_of(result)
         sizes = {number: self._documents.count_tokens(text) for number, text in texts.items()}
         rooms = rooms_of(sizes, self._tokens)
-        places = self._places["tools"].items()
-        tools = [name for name, (server, _) in places if server == OWN][::-1]
         content, data = list(result.content), result.structured_content
         for number, room in rooms.items():
             if sizes[number] <= room:
@@ -297,8 +295,9 @@ class McpProxy(McpTools):
             if part.text != whole.text:
                 self._documents.keep(whole)
             part = await self._read(context, part, reached, reached + 1)
-            taken = tools if whole in self._documents else []
-            notice = notice_of(whole, sizes[number], question, len(part.text), taken)
+            own = [seen for seen, (server, _) in self._places["tools"].items() if server == OWN]
+            taken_by = own if whole in self._documents else []
+            notice = notice_of(whole, sizes[number], question, len(part.text), taken_by)
             fit = functools.partial(
                 fitted, document=part, room=room, question=question, notice=notice
             )

@@ -29,7 +29,7 @@ from tfsum.inference.texts import (
 from tfsum.request import SummaryRequest, Value
 from tfsum.serving.json_body import JsonResponse, read_object, received, unless_gone
 from tfsum.serving.predictor import Predictor, Take, offload
-from tfsum.serving.request_error import invalid, require
+from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Arrays, Servable, byte_count
 from tfsum.tasks.bert_sum_ext.answering import Question, defaults_of
 from tfsum.tasks.bert_sum_ext.read_once import OF_READING
@@ -262,12 +262,10 @@ class SummarizeApi:
         if name == AUTO:
             name = choose_model(body.texts, summarizers)
         request.path_params["name"] = name
-        there = ", ".join((AUTO, *summarizers))
-        require(
-            name in self._predictor.versions.models,
-            f"Servable not found for request: Latest({name}); there are {there}",
-            "NOT_FOUND",
-        )
+        if name not in self._predictor.versions.models:
+            there = ", ".join((AUTO, *summarizers))
+            message = f"Servable not found for request: Latest({name}); there are {there}"
+            raise RequestError("NOT_FOUND", message)
         with self._predictor.versions.use(name) as servable:
             require(
                 servable.takes_texts,
