@@ -23,9 +23,17 @@ LINK = re.compile(
 # Blocks of code and rows of tables in Markdown, and code in a line.
 BLOCK = re.compile(r"^(```|~~~).*?^\1[^\n]*$|^[ \t]*\|[^\n]*\|[ \t]*$", re.M | re.S)
 SPAN = re.compile(r"`[^`\n]+`")
+# A line of code, without the white space around it.
 CODE = re.compile(
-    r"[\w.\[\]\"'-]+\s*[:+*/-]?=\s?\S.*|.*[{}(\[\];]|.*\w\([^\s()]*\)+:?|/[/*].*|[@#]\w.*|\"\"\".*"
-    r"|(?:class|def|else|for|from|if|import|raise|return|try|while|with)\b[^.]*:?"
+    "|".join(
+        (
+            r"[\w.\[\]\"'-]+\s*[:+*/-]?=\s?\S.*",  # an assignment
+            r".*[{}(\[\];]",  # what goes on in the next line, or ends
+            r".*\w\([^\s()]*\)+:?",  # a call
+            r"(?:/[/*]|[@#]\w|\"\"\").*",  # a comment, a decorator, a docstring
+            r"(?:class|def|else|for|from|if|import|raise|return|try|while|with)\b[^.]*:?",
+        )
+    )
 )
 MARKS = "[]*_\"'“”‘’.,;:!?()"  # around a word
 WORD = re.compile(r"(?:[^\W\d_]|[^\w\s!-~]|(?<=\w)[-'/](?=\w))+")
@@ -96,6 +104,7 @@ def is_prose(text: str) -> bool:
         return False
     marked = SPAN.sub("code", LINK.sub("]", BLOCK.sub("", text)))
     lines = [*filter(None, map(str.strip, marked.splitlines()))]
+
     if sum(bool(CODE.fullmatch(line)) for line in lines) >= CODE_LINES * len(lines):
         return False
     size = plain = 0
