@@ -17,7 +17,7 @@ PAIRS = 1.5  # what a pair of neighbours counts
 # What a cosine counts by which a sentence is above the mean of its text. Chosen with `PAIRS`, so
 # that lines of summaries, which share words with their sentences, meetings, and questions in other
 # words than their answers all find more (docs/questions.md).
-MEANING = 130.0
+MEANING = 115.0
 # It counts less for a query of fewer pieces than so many: who asks by a word looks for sentences
 # that hold it, which are then found first.
 PIECES = 8.0
