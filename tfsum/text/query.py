@@ -230,7 +230,7 @@ def with_meaning(
         >>> rows, asked = Rows(tf.constant([0, 0, 0]), 1), tf.constant([9.0])
         >>> words, cosines = tf.constant([0.0, 1.0, 0.0]), tf.constant([0.6, 0.7, 0.8])
         >>> [f"{value:.1f}" for value in with_meaning(words, cosines, rows, asked).numpy()]
-        ['0.0', '1.0', '2.0']
+        ['0.0', '1.0', '1.7']
     """
     size = texts.sizes()
     mean = texts.sum(cosines) / tf.maximum(size, 1.0)
