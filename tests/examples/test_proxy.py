@@ -43,7 +43,7 @@ def test_every_call_names_what_it_asks():
 
 @pytest.mark.slow  # two processes that load a model
 def test_tokens_answers_and_structured_results_are_counted(tmp_path):
-    question = {"question": "Who owns the shop?", "answer": "Meera Shah"}
+    question = {"question": "Who is the owner of the shop?", "answer": "Meera Shah"}
     calls = [{"tool": "story", **question}, {"tool": "story"}, {"tool": "rows", "structured": True}]
     (tmp_path / "server.py").write_text(SERVER)
     servers = {"stories": {"command": sys.executable, "args": [str(tmp_path / "server.py")]}}
