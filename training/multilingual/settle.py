@@ -9,7 +9,8 @@ head needs that function, and it sends long texts to one place. What it reads ar
 French of Tatoeba, lines of TEXTS that translate one another, and sentences within a window beside
 the same alone. It learns to tell the other half of a pair from those of the batch (Feng et al.
 2022, "Language-agnostic BERT Sentence Embedding", without their margin), and to stay near the
-vectors of the teacher by `embedding_loss`.
+vectors of the teacher by `embedding_loss`. What is written is a mean of what it has learned and of
+what it began with, without those two directions.
 """
 
 import argparse
