@@ -68,6 +68,7 @@ def translated_lines(folder: pathlib.Path) -> list[Pair]:
         ]
         for left, right in draw.sample(alike, min(MOST, len(alike))):
             found += [pair for pair in zip(left, right) if could_translate(*pair)]
+    print(f"{len(found):,} pairs of lines", flush=True)
     return draw.sample(found, min(LINES, len(found)))
 
 
@@ -75,6 +76,23 @@ def could_translate(left: str, right: str) -> bool:
     """Whether two lines are long enough, and of lengths as translations have."""
     short, long = sorted((len(left), len(right)))
     return left != right and short >= 8 and long <= min(600, 7 * short)
+
+
+def translated_sentences(corpora: pathlib.Path) -> list[Pair]:
+    """Sentences of Tatoeba in English and French."""
+    lines = lines_of(corpora / "tatoeba_fra_eng/train.tsv.gz")
+    pairs = [tuple(line.split("\t")[:2]) for line in lines]
+    # Paraphrases, which have the same French line, are kept for `python -m benchmarks meaning`.
+    number = collections.Counter(french for _, french in pairs)
+    once = [pair for pair in pairs if number[pair[1]] == 1]
+    return random.Random(SEED).sample(once, TATOEBA)
+
+
+def without_doubtful(pairs: tuple[Vectors, ...]) -> tuple[Vectors, ...]:
+    """The pairs, four arrays (N, D), whose vectors of the teacher, the last two, are most alike."""
+    left, right = (side / np.linalg.norm(side, axis=1)[:, None] for side in pairs[2:])
+    alike = np.sum(left * right, 1)
+    return tuple(vectors[alike > np.quantile(alike, DOUBTFUL)] for vectors in pairs)
 
 
 class Encoders:
@@ -155,7 +173,6 @@ def learn(student: tfsum.BertSumExt, kinds: list[tuple[Vectors, ...]]) -> None:
     without = np.eye(len(along), dtype=np.float32) - along @ along.T
     kinds = [(left @ without, right @ without, *theirs) for left, right, *theirs in kinds]
     embedding = student.embedding
-    embedding.kernel.assign(without @ embedding.kernel.numpy())
     first = embedding.get_weights()
 
     optimizer = keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(RATE, STEPS))
@@ -182,6 +199,7 @@ def learn(student: tfsum.BertSumExt, kinds: list[tuple[Vectors, ...]]) -> None:
         kind = kinds[draw.choice(turns)]
         rows = draw.choice(len(kind[0]), PAIRS, replace=False)
         update(*(tf.constant(vectors[rows], tf.float32) for vectors in kind))
+
     learned = embedding.get_weights()
     kernel, bias = (KEPT * old + (1 - KEPT) * new for old, new in zip(first, learned))
     embedding.set_weights([without @ kernel, bias])
@@ -210,17 +228,8 @@ def main() -> None:
         print(f"{len(pairs):,} pairs of texts", flush=True)
         return (*map(encoders.own, sides), *map(encoders.theirs, sides))
 
-    # Paraphrases, which have the same French line, are kept for `python -m benchmarks meaning`.
-    lines = lines_of(options.corpora / "tatoeba_fra_eng/train.tsv.gz")
-    pairs = [tuple(line.split("\t")[:2]) for line in lines]
-    number = collections.Counter(french for _, french in pairs)
-    once = [pair for pair in pairs if number[pair[1]] == 1]
-    tatoeba = both(random.Random(SEED).sample(once, TATOEBA))
-
-    parallel = both(translated_lines(options.texts))
-    ours, theirs = (vectors / np.linalg.norm(vectors, axis=1)[:, None] for vectors in parallel[2:])
-    alike = np.sum(ours * theirs, 1)
-    parallel = tuple(vectors[alike > np.quantile(alike, DOUBTFUL)] for vectors in parallel)
+    tatoeba = both(translated_sentences(options.corpora))
+    parallel = without_doubtful(both(translated_lines(options.texts)))
 
     _, documents = texts_of(options.corpora, options.texts)
     windows = windows_of(documents[:WINDOWS], word_piece)
